@@ -1,7 +1,7 @@
-"""What happened in periods, each thing by its own time and not by its session's; and what happens just now.
+"""What happened in given periods, each event by its own time rather than its session's; and what is live now.
 
-Active time is read off the lines: between two lines of a session, of its main thread or of a subagent, at most `PAUSE` apart,
-somebody was at work. What lies in a longer pause is not counted. By the clock, sessions at the same time count once.
+Active time comes from the lines: the gap between two lines of a session (main thread or subagent) counts as work if it
+is at most `PAUSE`. Longer gaps do not count. By the clock, simultaneous sessions count once.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ PAUSE = timedelta(minutes=5)
 LIVE = timedelta(minutes=5)
 """A session is live while its client has written to it within this time."""
 
-# Few transcripts are recent, and each one's rows are a range of ids. Only those that speak for a session or a subagent: a copy
-# of one elsewhere would count twice.
+# Few transcripts are recent, and each one's rows are a range of ids. Only the transcript that a session or subagent is
+# read from: a copy elsewhere would count twice.
 _RECENT = """
     SELECT json_group_array(json_array(t.id, t.session_id)) FROM transcripts t WHERE t.current = 1 AND t.last_ts >= ?
         AND (EXISTS (SELECT 1 FROM sessions s WHERE s.session_id = t.session_id AND s.transcript = t.id)
@@ -58,7 +58,7 @@ _STINTS = f"""
     SELECT min(ts), max(ts) FROM numbered GROUP BY session_id, stint
 """
 
-Span = tuple[int, int]  # milliseconds: from, up to
+Span = tuple[int, int]  # milliseconds: start, end (exclusive)
 
 
 class PeriodActivity(Struct, frozen=True):
@@ -66,7 +66,7 @@ class PeriodActivity(Struct, frozen=True):
 
     since: datetime
     until: datetime
-    sessions: int  # that were going on in it
+    sessions: int  # in progress during the period
     prompts: int
     tool_calls: int
     tool_errors: int
@@ -76,7 +76,7 @@ class PeriodActivity(Struct, frozen=True):
 
     @property
     def errors(self) -> int:
-        """Of tools and of the API."""
+        """Tool and API errors together."""
         return self.tool_errors + self.api_errors
 
 
@@ -114,7 +114,7 @@ def activity_by_period(reader: Reader, periods: Sequence[tuple[datetime, datetim
 
 
 def count_sessions(reader: Reader, bounds: Sequence[datetime]) -> list[int]:
-    """How many sessions were going on between each of these times and the next; a session may be in several."""
+    """How many sessions were in progress between each of these times and the next; a session may count in several."""
     edges = [to_milliseconds(bound) for bound in bounds]
     changes = [0] * len(edges)
     for started, ended in reader.rows(_SESSIONS, (edges[0], edges[-1])):
@@ -126,7 +126,7 @@ def count_sessions(reader: Reader, bounds: Sequence[datetime]) -> list[int]:
 
 
 def list_live(reader: Reader, since: datetime) -> dict[str, datetime]:
-    """The sessions whose files changed after a time, as the last sync saw them, and when; the newest first."""
+    """Sessions whose files changed after a time, as of the last sync, and when they changed; newest first."""
     rows = reader.rows(
         "SELECT session_id, max(mtime) FROM transcripts WHERE current IN (0, 1) AND state = 'live' AND kind IN ('main', 'agent')"
         " AND mtime >= ? GROUP BY session_id ORDER BY 2 DESC, 1",
@@ -140,7 +140,7 @@ def _between(times: Sequence[int], low: int, high: int) -> int:
 
 
 def _merged(stints: Iterable[Any]) -> Iterator[Span]:
-    """Stretches that overlap as one."""
+    """Merge overlapping stretches."""
     start = end = None
     for low, high in sorted(stints):
         if start is None or end is None or low > end:
@@ -158,7 +158,7 @@ def _within(stints: Iterable[Any], low: int, high: int) -> timedelta:
 
 
 def count_activity(reader: Reader, since: datetime | None = None, until: datetime | None = None) -> Activity:
-    """Count what falls between two times, by the time of each thing and not of its session."""
+    """Count what falls between two times, by each event's own time rather than its session's."""
     low = to_milliseconds(since) if since is not None else -(1 << 62)
     high = to_milliseconds(until) if until is not None else 1 << 62
     # CROSS JOIN keeps the order: few transcripts are recent, and each one's rows are a range of ids.
@@ -173,7 +173,7 @@ def count_activity(reader: Reader, since: datetime | None = None, until: datetim
     )
     if since is None and until is None:
         calls = reader.one("SELECT count(*) - ? FROM tool_calls", (len(find_copies(reader)),))
-        # Sums of quarters of an hour, where there are a hundred times as many messages.
+        # Sums per quarter of an hour: a hundredth as many rows as messages.
         usage = reader.one(
             "SELECT coalesce(sum(messages), 0), coalesce(sum(input), 0), coalesce(sum(output), 0),"
             " coalesce(sum(cache_read), 0), coalesce(sum(cache_write_5m + cache_write_1h), 0) FROM spending"

@@ -1,7 +1,7 @@
-"""What a query asks of the index, as SQL: one table says what each field means for everything that can be listed.
+"""Compile queries to SQL: one table defines what each field means for everything that can be listed.
 
-A field is asked of the thing itself where that has it (a text, a tool call, a message of the ledger, a prompt), and of its
-session otherwise. Words must stand together in one text of the session; of prompts, in the prompt itself.
+A field applies to the item itself if the item has it (a text, a tool call, a message of the ledger, a prompt),
+otherwise to its session. Words must occur together in one text of the session; for prompts, in the prompt itself.
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ ROLES = {
     "title": "system",
     "note": "system",
 }
-"""Which side says each kind of text."""
+"""The role that each kind of text belongs to."""
 
 _SIGNS = frozenset({">", ">=", "<", "<=", "="})
 
 
 class Condition(NamedTuple):
-    """SQL and the values in it."""
+    """SQL and its bound values."""
 
     sql: str
     values: tuple[Any, ...] = ()
 
     def negated(self) -> Condition:
-        """The opposite; what is unknown does not fit, so it does here."""
+        """The negation; NULL does not match the condition, so it matches here."""
         return Condition(f"NOT coalesce({self.sql}, 0)", self.values)
 
 
@@ -71,25 +71,25 @@ Ask = Callable[["Compiler", Any], Condition]
 
 
 class Meaning(Struct, frozen=True):
-    """What one field asks of each kind of thing; None: the same as of its session."""
+    """What one field means for each kind of item; None: the same as for its session."""
 
-    session: Ask | None = None  # over `sessions`; None: a text must be of that kind
-    session_ids: Ask | None = None  # a SELECT of ids, where another table than `sessions` has them
+    session: Ask | None = None  # over `sessions`; None: some text must match
+    session_ids: Ask | None = None  # a SELECT of ids, if a table other than `sessions` has them
     call: Ask | None = None  # over `tool_calls c`
     usage: Ask | None = None  # over the columns that `spending` and `charges` share
     prompt: Ask | None = None  # over `prompts`
     mark: Callable[[Any], str] | None = None  # a word of the full text, as an FTS5 expression
     text: Ask | None = None  # over the rows `text` of the full text
-    transcript: Ask | None = None  # over `transcripts`: of the text, or to leave out early what cannot have one
+    transcript: Ask | None = None  # over `transcripts`: the text's own, or to rule some out early
 
     @property
     def is_of_texts(self) -> bool:
-        """Whether a text has it itself."""
+        """Whether the field applies to texts themselves."""
         return any((self.mark, self.text, self.transcript))
 
 
 class Target(NamedTuple):
-    """What is listed: which meanings apply before those of sessions, and how a row leads to its session."""
+    """What is listed: which meanings take precedence over those of sessions, and how a row maps to its session."""
 
     meanings: tuple[str, ...]
     within: str
@@ -104,16 +104,16 @@ PROMPTS = Target(("prompt",), f"{_TYPED_IN} IN ({{}})")
 
 
 class Compiler:
-    """Turns queries about one kind of thing into SQL."""
+    """Turns queries about one kind of item into SQL."""
 
     def __init__(self, reader: Reader, target: Target, folder: str | None = None) -> None:
         self.reader = reader
         self.target = target
-        self.folder = folder  # that everything must be in
-        self.is_fine = False  # of the ledger: whether sums per quarter of an hour are too coarse
+        self.folder = folder  # everything must be inside it
+        self.is_fine = False  # for the ledger: whether sums per quarter of an hour are too coarse
 
     def condition(self, node: Node | None) -> Condition | None:
-        """What a whole query asks; None where everything fits."""
+        """The condition of a whole query; None if everything matches."""
         if node is None or isinstance(node, Everything):
             return None
         self.folder = folder_of(node.nodes if isinstance(node, And) else (node,))
@@ -125,7 +125,7 @@ class Compiler:
         return NOTHING if wanted is None else self._of(wanted)
 
     def session_ids(self, node: Field) -> Condition:
-        """A SELECT of the ids of all sessions that fit a field."""
+        """A SELECT of the ids of all sessions that match a field."""
         meaning = MEANINGS[_key(node)]
         if meaning.session_ids is not None:
             return meaning.session_ids(self, node)
@@ -155,7 +155,7 @@ class Compiler:
         return self._within(self.session_ids(node))
 
     def _all(self, nodes: tuple[Node, ...]) -> Condition:
-        """Words that are all asked for belong to one text; what is not wanted must stand in none."""
+        """Required words must occur in one text; excluded ones in none."""
         said = tuple(node for node in nodes if self._is_said(node))
         parts = [self._of(node) for node in nodes if not self._is_said(node)]
         if said:
@@ -163,7 +163,7 @@ class Compiler:
         return _joined(parts, " AND ")
 
     def _is_said(self, node: Node) -> bool:
-        """Whether a node is about what a text says and what kind of text it is, and nothing else."""
+        """Whether a node is only about a text's words and kind."""
         return not isinstance(node, Not) and all(
             isinstance(part, Word | Phrase | Near | And | Or | Not | Kind | Role) or self._is_of_prompt(part)
             for part in walk(node)
@@ -199,31 +199,31 @@ class Compiler:
         return Condition(self.target.within.format(ids.sql), ids.values)
 
     def time(self, sign: str, at: int) -> Condition:
-        """A bound of time over `spending` or `charges`; what has no time lies on neither side of it."""
+        """A time bound over `spending` or `charges`; rows without a time match neither side."""
         column, value = ("first_ts", at) if at % QUARTER else ("quarter", at // QUARTER)
         self.is_fine |= column == "first_ts"
         if sign[0] == ">" and value > 0:
-            return Condition(f"{column} {sign} ?", (value,))  # one bound: SQLite would range over the other
+            return Condition(f"{column} {sign} ?", (value,))  # one bound: with two, SQLite would range over the other
         return Condition(f"({column} > 0 AND {column} {sign} ?)", (value,))
 
     def tool(self, column: str, node: Any) -> Condition:
-        """A tool by its name, or by the server or the name of an MCP tool: as it is marked in the full text."""
+        """A tool by its name, or an MCP tool by its server or name, as marked in the full text."""
         self.reader.teach("marked", is_marked)
         return Condition(f"marked({column}, ?, ?)", (tool_mark(node.value), node.prefix))
 
     def called(self, node: Any) -> Condition:
-        """Calls of a tool; the names are few, so they are looked through once and not in every row."""
+        """Calls of a tool; names are few, so they are matched once rather than per row."""
         mark, rows = tool_mark(node.value), self.reader.rows("SELECT DISTINCT tool FROM tool_calls")
         names = [name for (name,) in rows if is_marked(name, mark, node.prefix)]
         return Condition("c.tool IN (SELECT value FROM json_each(?))", (json.dumps(names),))
 
     def title(self, node: Any) -> Condition:
-        """Sessions whose title has all these words, in any case and with or without accents."""
+        """Sessions whose title has all these words, ignoring case and accents."""
         self.reader.teach("titled", _holds_all)
         return Condition("titled(title, ?)", ("\n".join(map(fold_text, node.value.split() or [node.value])),))
 
     def named_session(self, node: Any) -> Condition:
-        """The session with that id, beginning of one or handle, or `@last` of the folder that is asked about."""
+        """The session with that id, id prefix or handle, or `@last` of the query's folder."""
         if is_handle(node.value):
             self.reader.teach("shown_id", shown_id)
             return Condition("shown_id(session_id) = ?", (node.value,))
@@ -238,7 +238,7 @@ class Compiler:
 
 
 def folder_of(nodes: Iterable[Node]) -> str | None:
-    """The folder that conditions which must all hold restrict a query to; that of an option goes before one in the text."""
+    """The folder that a conjunction restricts a query to; an option's folder takes precedence over one in the text."""
     return next((node.value for node in reversed(tuple(nodes)) if isinstance(node, Folder)), None)
 
 
@@ -248,7 +248,7 @@ def _joined(parts: list[Condition], word: str) -> Condition:
 
 
 def in_project(value: str) -> Condition:
-    """Sessions of a project: its path, a part of it, the name of its folder, or the path that it had before it was moved."""
+    """Sessions of a project: by its path, part of it, its folder's name, or its path before it was moved."""
     return Condition(
         "(project = ? OR project LIKE ? ESCAPE '\\' OR project_dir = ? OR project IN (SELECT target FROM moves WHERE path = ?))",
         (value, like(value), value, value),
@@ -256,7 +256,7 @@ def in_project(value: str) -> Condition:
 
 
 def is_said_in_project(_: Compiler, node: Any) -> Condition:
-    """Prompts of a project's sessions, and lines of history.jsonl that name the project and no session that is known."""
+    """Prompts of a project's sessions, and lines of history.jsonl that name the project but no known session."""
     inside, value = in_project(node.value), node.value
     return Condition(
         f"({_TYPED_IN} IN (SELECT session_id FROM sessions WHERE {inside.sql}) OR ((project LIKE ? ESCAPE '\\' OR project IN (SELECT path FROM moves WHERE target LIKE ? ESCAPE '\\')) AND"
@@ -267,7 +267,7 @@ def is_said_in_project(_: Compiler, node: Any) -> Condition:
 
 @lru_cache(maxsize=4096)
 def is_marked(tool: str, wanted: str, prefix: int) -> bool:
-    """Whether a search for a tool would find this one: by its name, or by the server or the name of an MCP tool."""
+    """Whether a search for a tool finds this one: by its name, or an MCP tool by its server or name."""
     words = tool_marks(tool).split()
     return any(word.startswith(wanted) if prefix else word == wanted for word in words)
 
@@ -282,7 +282,7 @@ def _contains(column: str, pattern: str) -> Condition:
 
 
 def _lists(column: str) -> Ask:
-    """Sessions of which a list has a value that contains the given one."""
+    """Sessions with a list value that contains the given one."""
     sql = f"EXISTS (SELECT 1 FROM json_each({column}) WHERE value LIKE ? ESCAPE '\\')"
     return lambda _, node: Condition(sql, (like(node.value),))
 
@@ -308,7 +308,7 @@ def _counted(columns: str) -> Ask:
     return lambda _, __: Condition(f"{columns} > 0")
 
 
-# By what the user said about sessions; not by way of `sessions`: it may be one that only history.jsonl knows.
+# By the user's remarks; not via `sessions`, since only history.jsonl may know the session.
 def _tag(_: Compiler, node: Any) -> Condition:
     begins = "instr(folded, ?) = 1" if node.prefix else "folded = ?"
     return Condition(f"SELECT session_id FROM remarks WHERE kind = 'tag' AND {begins}", (fold_text(node.value),))
@@ -321,13 +321,13 @@ def _note(_: Compiler, node: Any) -> Condition:
 
 
 def _message(sql: str, values: Callable[[Any], tuple[Any, ...]] = lambda _: ()) -> Ask:
-    """Calls by the message that made them, as the ledger has it."""
+    """Calls by the message that made them, from the ledger."""
     made = "EXISTS (SELECT 1 FROM messages m JOIN usage u ON u.key = m.key WHERE m.id = c.message_id AND {})"
     return lambda _, node: Condition(made.format(sql), values(node))
 
 
 def _agent(columns: str) -> tuple[str, Callable[[Any], tuple[str, str]]]:
-    """By the beginning of a subagent's id, or by its type."""
+    """By a subagent's id prefix, or by its type."""
     sql = (
         "({0}agent_id <> '' AND ({0}agent_id LIKE ? ESCAPE '\\' OR ({0}session_id, {0}agent_id) IN"
         " (SELECT a.session_id, a.agent_id FROM agents a WHERE a.agent_type LIKE ? ESCAPE '\\')))"
@@ -340,7 +340,7 @@ def _agent_of_usage(_: Compiler, node: Any) -> Condition:
     return Condition(sql, values(node))
 
 
-# The time of a text: of its record, of the prompt of history.jsonl, of the file; of its transcript where all are silent.
+# The time of a text: of its record, its prompt in history.jsonl, or its file; if all lack one, of its transcript.
 _TIME = (
     f"CASE WHEN text.rowid >= {SNAPSHOT_TEXT}"
     f" THEN (SELECT mtime FROM side_files WHERE id = text.rowid - {SNAPSHOT_TEXT})"
@@ -348,7 +348,7 @@ _TIME = (
     " (SELECT ts FROM prompts WHERE id = text.rowid),"
     f" (SELECT first_ts FROM transcripts WHERE id = text.rowid >> {OFFSET_BITS})) END"
 )
-# The tool call that a text belongs to, as the call itself or as its result.
+# The tool call that a text belongs to, as its input or its result.
 _CALL = (
     f"EXISTS (SELECT 1 FROM blocks b JOIN tool_calls c ON c.tool_use_id = b.tool_use_id AND c.id >> {OFFSET_BITS} = text.rowid >> {OFFSET_BITS}"
     " WHERE b.id = text.rowid AND {})"
@@ -491,7 +491,7 @@ MEANINGS: dict[str, Meaning] = {
     "cost": Meaning(session=_amount(COST)),
     "tokens": Meaning(session=_amount(ALL_TOKENS)),
 }
-"""What every field asks; of `is:` and `has:` each value by itself."""
+"""The meaning of every field; `is:` and `has:` have one per value."""
 
 
 def _fine(compiler: Compiler, condition: Condition) -> Condition:

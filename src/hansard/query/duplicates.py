@@ -1,6 +1,6 @@
-"""Which tool calls and prompts repeat another: forks, replays, former generations and copies under another root have the same lines again.
+"""Which tool calls and prompts repeat another: forks, replays, former generations and copies under another root repeat lines.
 
-Whatever counts calls or prompts leaves out what is found here, so that all figures agree.
+Everything that counts calls or prompts skips these, so that all figures agree.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _REPEATED = (
     " CROSS JOIN tool_calls c ON c.tool_use_id = d.tool_use_id LEFT JOIN messages m ON m.id = c.message_id"
 )
 _NEVER = 1 << 62
-# Transcripts that have records in common with another; where there are several prompt histories, those too.
+# Transcripts that share records with another; and prompt histories, if there are several.
 _SHARED = (
     f"SELECT record_id >> {OFFSET_BITS} AS id FROM shared_records UNION SELECT id FROM transcripts WHERE kind = 'history' AND current = 1"
     " AND (SELECT count(*) FROM transcripts WHERE kind = 'history' AND current = 1) > 1"
@@ -33,7 +33,7 @@ _SHARED_PROMPTS = (
     " LEFT JOIN records r ON r.id = p.id"
     " ORDER BY p.id"
 )
-# Sessions with calls that stand elsewhere too, or in former generations of their files.
+# Sessions with calls that also occur elsewhere, or in former generations of their files.
 _REPEATING = (
     f"SELECT DISTINCT t.session_id FROM json_each(?) c CROSS JOIN transcripts t ON t.id = c.value >> {OFFSET_BITS}"
     " UNION SELECT session_id FROM transcripts WHERE current <> 1"
@@ -60,27 +60,27 @@ REPEATED = (
     " value ->> 4 AS more_errors, value ->> 5 AS more_files, value ->> 6 AS more_added, value ->> 7 AS more_removed"
     " FROM json_each(?)) ON repeater = session_id"
 )
-"""Joins `sessions` with what each has too many where several are added up; the value is `find_repeated_work`'s."""
+"""Joins `sessions` with what to subtract from each in sums; bind the result of `find_repeated_work`."""
 
 
 def find_copies(reader: Reader) -> list[int]:
-    """The ids of calls that stand elsewhere too, without the one of each that lists show.
+    """Ids of duplicate calls, except the copy of each that lists show.
 
-    That one has a result where any has, stands where its session is read, and is the original, or else the earliest: so it
-    belongs to the session that the ledger counts it for, wherever that still has it.
+    That copy has a result if any has, is in the transcript its session is read from, and is the original or else the
+    earliest: so it belongs to the session that the ledger counts it for, if that still has it.
     """
     return reader.per_revision("calls", _find)
 
 
 def find_prompt_copies(reader: Reader) -> dict[int, int]:
-    """The prompts that stand in several transcripts: how many others there are for the original, -1 for each of these."""
+    """Prompts that occur in several transcripts: the number of copies for the original, -1 for each copy."""
     return reader.per_revision("prompts", _find_prompts)
 
 
 def find_repeated_work(reader: Reader) -> str:
-    """What the sessions have that counts for another one, as JSON: rows of prompts, messages, calls, errors, files and lines.
+    """What each session has that counts for another, as JSON: rows of prompts, messages, calls, errors, files and lines.
 
-    A session's own figures say what stands in it. Sums over sessions leave out what others have too, so that it counts once.
+    A session's own figures cover all it contains. Sums over sessions leave out shared work, so that it counts once.
     """
     return reader.per_revision("work", _find_work)
 
@@ -99,7 +99,7 @@ def _find_work(reader: Reader) -> str:
 
 
 def once(figure: str) -> str:
-    """The sum of a figure over sessions that are joined with `REPEATED`, each thing counted once."""
+    """The sum of a figure over sessions joined with `REPEATED`, without duplicates."""
     columns = {"calls": "tool_calls", "errors": "tool_errors + api_errors", "files": "files_changed"}
     columns |= {"added": "lines_added", "removed": "lines_removed"}
     return f"sum({columns.get(figure, figure)} - coalesce(more_{figure}, 0))"
@@ -110,7 +110,7 @@ def _find_prompts(reader: Reader) -> dict[int, int]:
     seen: Counter[tuple[Any, ...]] = Counter()
     for id_, uuid, ts, source, session_id, text, is_copy, path, root in reader.rows(_SHARED_PROMPTS):
         key: tuple[Any, ...] = (uuid,)
-        if uuid is None:  # known by its time and its text, the first in each transcript to the first in the others
+        if uuid is None:  # matched by time and text: the nth in one transcript with the nth in the others
             said = (ts, source, session_id, hash(text))
             seen[said, id_ >> OFFSET_BITS] += 1
             key = (*said, seen[said, id_ >> OFFSET_BITS] if ts is not None else id_)
@@ -126,7 +126,7 @@ def _find_prompts(reader: Reader) -> dict[int, int]:
 def _find(reader: Reader) -> list[int]:
     groups: dict[tuple[str, str | None], list[Any]] = {}
     for row in reader.rows(_REPEATED):
-        # Ids of the API are unique; gateways number the calls of each message anew.
+        # API ids are unique; gateways restart the numbering of calls with each message.
         is_unique = row[1].startswith(("toolu_", "srvtoolu_"))
         groups.setdefault((row[1], None if is_unique else row[2]), []).append(row)
     repeated = [group for group in groups.values() if len(group) > 1]

@@ -1,4 +1,4 @@
-"""What a drawing depends on, in a few letters: another fingerprint means that the file must be made again."""
+"""Fingerprints of everything an exported file depends on: if one changes, the file must be written again."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Fingerprints:
     """Fingerprints of sessions and of tables."""
 
     def __init__(self, reader: Reader, code: str) -> None:
-        """`code` is the fingerprint of what draws them."""
+        """`code` is the fingerprint of the code that renders the files."""
         self._reader = reader
         self._code = code
         self._rates: dict[str, list[Any]] | None = None
 
     def of_session(self, session: Session) -> str:
-        """Of all that a session's drawing is made from."""
+        """Of everything a session's file is rendered from."""
         rows, key = self._reader.rows, (session.session_id,)
         models = [row[0] for row in rows("SELECT DISTINCT model FROM usage WHERE session_id = ? ORDER BY 1", key)]
         return _short(
@@ -47,11 +47,11 @@ class Fingerprints:
         return _short([(session.session_id, self.of_session(session)) for session in sessions])
 
     def of_list(self, listed: Iterable[tuple[Session, str]]) -> str:
-        """Of a page that lists sessions with the names of their files."""
+        """Of a page that lists sessions with their file names."""
         return _short(self._code, [(name, plain(session)) for session, name in listed])
 
     def of_tables(self, sessions: Iterable[Session] | None) -> str:
-        """Of whatever the index was made from; with the sessions that are wanted of it, where not all are."""
+        """Of everything the index was made from; and of the selected sessions, unless all are."""
         rows = self._reader.rows
         return _short(
             self._code,

@@ -1,4 +1,4 @@
-"""The state of the store: counts, sizes, issues, problems, drift, and what the client's clean-up will delete next."""
+"""The state of the store: counts, sizes, issues, problems, drift, and what the client's cleanup will delete next."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _TRANSCRIPTS = frozenset({FileKind.MAIN, FileKind.AGENT})
 _EXAMPLES = 3
-_SAMPLE = 256  # chunks of 256 KiB: a fraction of a second
+_SAMPLE = 256  # chunks of 256 KiB; takes a fraction of a second
 
 
 class Doomed(Struct, frozen=True):
@@ -43,7 +43,7 @@ class Doomed(Struct, frozen=True):
     path: str
     root: str
     session_id: str
-    deleted_at: Timestamp  # not before
+    deleted_at: Timestamp  # at the earliest
     size: int
     kept: bool
 
@@ -57,16 +57,16 @@ class NotKept(Struct, frozen=True):
 
 
 class UnfollowedLink(Struct, frozen=True):
-    """A link in a source root that leads out of it, and how many files that were kept through it are not updated any more."""
+    """A link that points outside its source root, and how many files kept through it are no longer updated."""
 
     path: str
     target: str
     kept_files: int
-    is_own_data: bool  # Hansard's own, which is never read
+    is_own_data: bool  # Hansard's own data, which is never read
 
 
 class RootStatus(Struct, frozen=True):
-    """One source root as it is now."""
+    """The current state of one source root."""
 
     path: str
     name: str
@@ -99,17 +99,17 @@ class Status(Struct, frozen=True):
     index_bytes: int
     text_bytes: int
     last_sync: Timestamp | None
-    """When the sources were last looked at in full, whether or not there was anything new."""
+    """When the sources were last scanned in full, whether or not anything was new."""
     sync_error: str | None
-    """Why a sync after that did not come to its end."""
+    """Why a later sync did not finish."""
     sync_progress: SyncProgress | None
-    """How far the sync is that is going on, in whatever process."""
+    """Progress of the running sync, in any process."""
     problems: tuple[Problem, ...]
     left_out: tuple[NotKept, ...]
     doomed: tuple[Doomed, ...]  # soonest first
     doomed_unkept: int
     unproven: int = 0
-    """Contents that were read while their file was being written and not found again in it yet."""
+    """Contents read while their file was being written, and not yet found in it again."""
 
 
 def read_status(
@@ -121,7 +121,7 @@ def read_status(
     horizon_days: int = 7,
     walks: Mapping[str, Walk] = MappingProxyType({}),
 ) -> Status:
-    """Everything `hansard status` shows; roots that are not in `walks` by their paths are walked."""
+    """Everything `hansard status` shows; roots whose paths are not in `walks` are walked."""
     counts = reader.one(
         "SELECT (SELECT count(*) FROM sessions WHERE debris = 0), (SELECT count(DISTINCT project) FROM sessions WHERE debris = 0),"
         " (SELECT count(*) FROM transcripts WHERE state <> 'rewritten'), (SELECT count(*) FROM transcripts WHERE state = 'gone'),"
@@ -182,7 +182,7 @@ def read_status(
 
 
 class LookedAtRoot(NamedTuple):
-    """A source root, its files, and what the record has of them."""
+    """A source root, its files, and which of them the record has."""
 
     status: RootStatus
     found: list[Found]
@@ -190,14 +190,14 @@ class LookedAtRoot(NamedTuple):
 
 
 class Health(NamedTuple):
-    """What keeps the store from being complete; `status` and `doctor` both say it."""
+    """What keeps the store from being complete; shown by `status` and `doctor`."""
 
     pulse: Heartbeat
     problems: tuple[Problem, ...]
     roots: tuple[LookedAtRoot, ...]
 
     def findings(self) -> Iterator[Finding]:
-        """The same in the words of `doctor`."""
+        """The same as findings of `doctor`."""
         if self.pulse.error is not None:
             yield Finding("error", "sync", f"the last sync did not finish: {self.pulse.error}")
         for problem in self.problems:
@@ -216,7 +216,7 @@ def read_health(
     roots: Sequence[Root],
     walks: Mapping[str, Walk] = MappingProxyType({}),
 ) -> Health:
-    """Look at the last sync, at what could not be kept or indexed, and at the roots; those not in `walks` are walked."""
+    """Check the last sync, what could not be kept or indexed, and the roots; those not in `walks` are walked."""
     known_roots = {row.path: row.id for row in record.roots()} if record is not None else {}
     looked = []
     for root in roots:
@@ -238,7 +238,7 @@ def read_health(
 
 
 class _KeptFiles:
-    """What the record has of one root's files, read as far as it is asked for."""
+    """Which of one root's files the record has, read lazily."""
 
     def __init__(self, record: Record | None, root_id: int | None) -> None:
         self._record = record if root_id is not None else None
@@ -246,7 +246,7 @@ class _KeptFiles:
         self._settled: dict[str, tuple[int, int, int, int] | None] | None = None
 
     def has(self, file: Found) -> bool:
-        """Whether a file is kept as it was found, by its size and its date."""
+        """Whether a file is kept in its current state, by size and mtime."""
         if self._record is None:
             return False
         if self._settled is None:
@@ -263,7 +263,7 @@ class _KeptFiles:
 
 
 def _unfollowed(root: Root, left_out: Iterable[LeftOut], known: Iterable[str]) -> Iterator[UnfollowedLink]:
-    """Links that the user may want to be followed, and our own data where it lies in the root."""
+    """Links that the user may want followed, and our own data if it is in the root."""
     links = {item.path: item.target for item in left_out if item.target and item.target != root.path}
     kept = dict.fromkeys(links, 0)
     for file in known if links else ():
@@ -277,7 +277,7 @@ def _unfollowed(root: Root, left_out: Iterable[LeftOut], known: Iterable[str]) -
 
 
 def _is_alive(pid: int) -> bool:
-    """Whether a client still runs; where that cannot be known, it is believed."""
+    """Whether a client is still running; assumed so if that cannot be determined."""
     return not 0 < pid < 1 << 31 or is_alive(pid)
 
 
@@ -313,7 +313,7 @@ class Diagnosis(Struct, frozen=True):
 
 
 def diagnose(reader: Reader, record: Record | None, home: str, roots: Sequence[Root]) -> Diagnosis:
-    """Look at the store's health, the permissions of both sides, the issues, and what newer clients write."""
+    """Check the store's health, the permissions of store and sources, the issues, and what newer clients write."""
     findings: list[Finding] = []
     if record is None:
         findings.append(Finding("note", "record", "not created yet: run `hansard sync`"))
@@ -341,7 +341,7 @@ def diagnose(reader: Reader, record: Record | None, home: str, roots: Sequence[R
 
 
 def _text_finding() -> Finding:
-    """Which of the two functions prepares texts for the full-text index."""
+    """Which of the two implementations prepares texts for the full-text index."""
     from hansard.index.tokens import is_native
 
     if is_native():
@@ -354,7 +354,7 @@ def _text_finding() -> Finding:
 
 
 def _record_findings(record: Record, home: str) -> Iterator[Finding]:
-    """What the database's own check finds, or that of some pages, a sample of chunks, and what the last `verify` found."""
+    """Results of SQLite's own check or of a check of some pages, of a sample of chunks, and of the last `verify`."""
     pages = check_pages(home, "record.db")
     if pages is None:
         read_ahead(os.path.join(home, "record.db"))
@@ -383,7 +383,7 @@ def _part(pages: CheckedPages) -> str:
 
 
 def describe_link(link: UnfollowedLink) -> str:
-    """What there is to say of a link that is not followed, with the option that allows it."""
+    """Describe a link that is not followed, with the option that allows it."""
     kept = ""
     if link.kept_files == 1:
         kept = "; the 1 file that was kept through it stays as it was and is not updated"
@@ -436,7 +436,7 @@ def _permissions(home: str, roots: Sequence[tuple[Root, list[Found]]]) -> list[F
 
 
 def _passable(path: str) -> bool:
-    """Whether others can get to a directory: every folder above it lets them through."""
+    """Whether other users can reach a directory: every folder above it lets them through."""
     while True:
         try:
             if not stat.S_IMODE(os.stat(path).st_mode) & 0o011:
@@ -450,9 +450,9 @@ def _passable(path: str) -> bool:
 
 
 def list_issues(reader: Reader) -> tuple[IssueKind, ...]:
-    """Issues by kind, the most frequent first, with examples."""
+    """Issues by kind, most frequent first, with examples."""
     issues = "SELECT id, length, reason, detail, count FROM main.issues"
-    with contextlib.suppress(HansardError):  # a damaged full text is told elsewhere
+    with contextlib.suppress(HansardError):  # a damaged full text is reported elsewhere
         if reader.has_text:
             issues += (
                 " UNION ALL SELECT id, length, reason, detail, 1 FROM full.issues"
@@ -471,8 +471,8 @@ def list_issues(reader: Reader) -> tuple[IssueKind, ...]:
 
 
 def list_drift(reader: Reader) -> tuple[Drift, ...]:
-    """Record kinds and fields that Hansard does not know, per client version, with the first place of each."""
-    # The offset and the session beside the least path are those of its row: SQLite promises it for a single min().
+    """Record kinds and fields unknown to Hansard, per client version, with the first occurrence of each."""
+    # SQLite guarantees that the bare columns beside a single min() come from the row with the minimum.
     rows = reader.rows(
         "SELECT d.version, d.kind, d.field, sum(d.count), min(t.path), d.first_offset, t.session_id FROM drift d"
         " JOIN transcripts t ON t.id = d.transcript GROUP BY d.version, d.kind, d.field ORDER BY d.version DESC, 4 DESC, d.kind, d.field"
@@ -484,7 +484,7 @@ _TRANSCRIPT_STAGES = ("rows", "text")
 
 
 def list_problems(reader: Reader, record: Record | None) -> tuple[Problem, ...]:
-    """Every file that could not be kept, then all that is kept and could not be indexed."""
+    """Every file that could not be kept, then everything kept that could not be indexed."""
     found: list[Problem] = []
     if record is not None:
         roots = {row.id: row.path for row in record.roots()}
@@ -508,7 +508,7 @@ def _of_text(reader: Reader) -> list[Any]:
 
 
 def _named(reader: Reader, record: Record | None, stage: str, subject: str) -> str:
-    """The path of a transcript or of a small file; a session by its id."""
+    """The path of a transcript or small file, or the id of a session."""
     if stage in _TRANSCRIPT_STAGES and record is not None:
         try:
             return record.generation(int(subject)).path

@@ -1,6 +1,6 @@
-"""Whether the databases are sound: of a small one everything, of a large one the next part of its pages and some words of its full text.
+"""Check the databases: small ones in full, large ones the next batch of pages and some words of the full text.
 
-A part is found sound by the checksums of its pages alone. Where one does not match, SQLite's own check of everything decides.
+A batch passes on the checksums of its pages alone. If one does not match, SQLite's own check of everything decides.
 """
 
 from __future__ import annotations
@@ -14,15 +14,13 @@ from hansard.query.reader import Reader
 from hansard.storage.heartbeat import checked_up_to, note_checked
 from hansard.storage.sqlite import PAGE_SIZE, pages_match
 
-# FTS5's own check goes through every word of every text, ten seconds a gigabyte: `verify` does that, and of so many leaves that a word
-# begins in, half a second's work, `doctor` too.
+# FTS5's own check reads every word of every text, ten seconds per gigabyte: `verify` does that. `doctor` does so up to
+# this many leaves that a word begins in, half a second's work.
 _ALL_WORDS = 4000
 _PROBES = 250
 _WORDS = 4  # at each place
 _AHEAD = 2 << 20
-_ALL_PAGES = (
-    16_384  # 128 MiB, a tenth of a second from memory: so many pages of a larger database are checked at a time
-)
+_ALL_PAGES = 16_384  # 128 MiB, a tenth of a second from memory; larger databases are checked this many pages at a time
 
 
 class CheckedPages(NamedTuple):
@@ -34,12 +32,12 @@ class CheckedPages(NamedTuple):
 
     @property
     def words(self) -> str:
-        """For people: pages 1 to 16,384 of 89,975."""
+        """Human-readable: pages 1 to 16,384 of 89,975."""
         return f"pages {self.first:,} to {self.last:,} of {self.total:,}"
 
 
 def check_pages(home: str, name: str) -> CheckedPages | None:
-    """Check the next pages of a large database; None: it is a small one or one of them does not match, so all of it is to be checked."""
+    """Check the next pages of a large database; None if it is small or a page does not match: then check all of it."""
     path = os.path.join(home, name)
     try:
         total = os.path.getsize(path) // PAGE_SIZE
@@ -57,7 +55,7 @@ def check_pages(home: str, name: str) -> CheckedPages | None:
 
 
 def read_ahead(path: str) -> None:
-    """Ask the system to fetch a file that will be read in no order: many times as fast where it is not in memory."""
+    """Prefetch a file that will be read in random order: many times faster when it is not cached."""
     if not hasattr(os, "posix_fadvise"):
         return
     try:
@@ -68,13 +66,13 @@ def read_ahead(path: str) -> None:
         for start in range(0, os.fstat(file).st_size, _AHEAD):
             os.posix_fadvise(file, start, _AHEAD, os.POSIX_FADV_WILLNEED)
     except OSError:
-        pass  # then it is fetched as it is read
+        pass  # it is then loaded as it is read
     finally:
         os.close(file)
 
 
 def is_damaged(home: str, name: str, *, words_only: bool = False) -> bool:
-    """Whether something is wrong with a database that can be made again; `words_only`: with its full text, as its pages were checked."""
+    """Whether a rebuildable database is damaged; `words_only`: check only its full text, because its pages were checked."""
     path = os.path.join(home, name)
     if not os.path.exists(path) or not os.path.getsize(path):
         return False
@@ -91,7 +89,7 @@ def is_damaged(home: str, name: str, *, words_only: bool = False) -> bool:
 
 
 def _check(reader: Reader, *, words_only: bool) -> Iterator[str]:
-    """What SQLite says about every table, at most one complaint for each."""
+    """SQLite's complaints, at most one per table."""
     tables = list(reader.rows("SELECT name, rootpage FROM sqlite_schema WHERE type = 'table'"))
     full_text = [name for name, root in tables if not root]
     if not full_text and not words_only:
@@ -108,7 +106,7 @@ def _check(reader: Reader, *, words_only: bool) -> Iterator[str]:
 
 
 def _probe(reader: Reader, name: str, leaves: int) -> None:
-    """Read some words and where they stand at places all over an FTS5 table; a leaf that makes no sense raises."""
+    """Read some words and their positions at points all over an FTS5 table; a corrupt leaf raises."""
     words = _quoted(f"{name}_words")
     reader.one(f"CREATE VIRTUAL TABLE temp.{words} USING fts5vocab('main', {_quoted(name)}, 'row')")
     firsts = reader.rows(

@@ -1,4 +1,4 @@
-"""What was typed and what was done to files, over all sessions."""
+"""Prompts and file changes across all sessions."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ _OF_SESSION = (
 _NEARBY = (
     f"SELECT p.text FROM prompts p CROSS JOIN transcripts t ON t.id = p.id >> {OFFSET_BITS} AND t.current = 1"
     " JOIN sessions k ON k.session_id = t.session_id WHERE p.ts BETWEEN ?1 - 5000 AND ?1 + 60000"
-    " AND p.source <> 'history' AND (p.ts <= ?1 + 5000 OR k.project = ?2)"  # one that was queued is sent later
+    " AND p.source <> 'history' AND (p.ts <= ?1 + 5000 OR k.project = ?2)"  # a queued prompt is sent later
 )
 _REMEMBERED = 256  # sessions
-# A history line has these in place of what was pasted; the transcript has the thing itself.
+# History lines have these placeholders for pasted content; transcripts have the content itself.
 PASTED = re.compile(r"\[(?:\.\.\.)?(?:Pasted text|Image|Truncated text) #\d++[^\[\]]*+\]")
 
 
 class Typed(NamedTuple):
-    """A prompt as the index has it."""
+    """A prompt as stored in the index."""
 
     id: int
     ts: int | None
     source: str
-    text: str | None  # None where nobody asked for it
+    text: str | None  # None unless requested
     session_id: str | None
     project: str
     kept: bool
@@ -48,17 +48,18 @@ class Typed(NamedTuple):
     root: str
 
     def key(self, *, ascending: bool) -> tuple[Any, ...]:
-        """What the list is ordered by; prompts without a time are the oldest."""
+        """The sort key; prompts without a time are the oldest."""
         known = self.ts is not None
         time = (known, self.ts or 0) if ascending else (not known, -(self.ts or 0))
         return (*time, self.path, self.root, self.id & OFFSET_MASK)
 
 
 def list_prompts(reader: Reader, request: PromptsRequest) -> PromptPage:
-    """One page of everything typed, the newest first; a prompt that is in several transcripts is listed once.
+    """One page of everything typed, newest first; a prompt in several transcripts is listed once.
 
-    All prompts are read, to count them, but only the page is held in memory. Without `counted` reading stops after the page, unless
-    equal texts must be counted. A line of history.jsonl counts only if no transcript has the prompt itself.
+    All prompts are read in order to count them, but only the page is held in memory. Without `counted`, reading stops
+    after the page, unless equal texts must be counted. A line of history.jsonl counts only if no transcript has the
+    prompt itself.
     """
     limit, ascending, unique = request.limit, request.ascending, request.unique
     if limit is not None and limit < 1:
@@ -96,7 +97,7 @@ def list_prompts(reader: Reader, request: PromptsRequest) -> PromptPage:
 
 
 def _where(reader: Reader, request: PromptsRequest) -> tuple[str, list[Any]]:
-    """A condition over `prompts`, and its values."""
+    """A condition over `prompts` and its values."""
     where, values = "1", list[Any]()
     node = query_of(request, request.query)
     if node is not None:
@@ -117,12 +118,12 @@ def _where(reader: Reader, request: PromptsRequest) -> tuple[str, list[Any]]:
 
 
 def find_counted_prompts(reader: Reader) -> Iterator[int]:
-    """The ids of the prompts that lists show: each once."""
+    """Ids of the prompts that lists show, without duplicates."""
     return (row.id for row, _ in _prompts(reader, "1", [], ascending=True, texts=False))
 
 
 def lost_prompts(reader: Reader) -> Iterator[Typed]:
-    """The lines of history.jsonl that no transcript has because their session has none, the oldest first."""
+    """Lines of history.jsonl whose session has no transcript, oldest first."""
     for row, _ in _prompts(reader, "source = 'history'", [], ascending=True, texts=True):
         if not row.kept:
             yield row
@@ -137,7 +138,7 @@ def _prompts(
     texts: bool,
     start: tuple[Any, ...] | None = None,
 ) -> Iterator[tuple[Typed, int]]:
-    """The prompts that are wanted, each once, with how many other places have it; from about that place on."""
+    """The matching prompts, each once, with the number of its other copies; roughly from `start` on."""
     copies = find_prompt_copies(reader)
     transcripts = _Transcripts(reader)
     for row in _in_order_of_time(_rows(reader, where, values, ascending=ascending, texts=texts, start=start)):
@@ -153,7 +154,7 @@ def _rows(
 ) -> Iterator[Typed]:
     """The prompts of all current transcripts by time.
 
-    What belongs to a transcript or a session is looked up here and not joined: it is the same for many prompts.
+    Columns of transcripts and sessions are looked up here rather than joined: many prompts share them.
     """
     if start is not None:
         has_time = start[0] is ascending  # as in a prompt's key
@@ -184,7 +185,7 @@ def _rows(
 
 
 def _in_order_of_time(rows: Iterator[Typed]) -> Iterator[Typed]:
-    """Put those of one moment in an order that does not depend on how the index came about."""
+    """Order prompts with equal times independently of how the index was built."""
     held: list[Typed] = []
     for row in rows:
         if held and held[0].ts != row.ts:
@@ -197,16 +198,16 @@ def _in_order_of_time(rows: Iterator[Typed]) -> Iterator[Typed]:
 
 
 class _Transcripts:
-    """Tells whether a transcript has the prompt that a line of history.jsonl repeats."""
+    """Finds whether a transcript has the prompt that a line of history.jsonl repeats."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._known: dict[str, set[int]] = {}
 
     def have(self, row: Typed) -> bool:
-        """Whether the prompt itself stands in a transcript of its session, or in one that has it at the same time.
+        """Whether the prompt itself is in a transcript of its session, or in one that has it at the same time.
 
-        `/clear` stands in the session that begins with it, and old histories name no session at all.
+        `/clear` is in the session that begins with it, and old histories name no session at all.
         """
         if row.session_id is not None and not row.kept:
             return False
@@ -232,7 +233,7 @@ class _Transcripts:
 
 
 def _any_like(parts: list[str], rows: Iterator[Any]) -> bool:
-    """Whether one of these texts is what was typed: with something in place of what was pasted between the parts."""
+    """Whether one of these texts is the typed one, with anything pasted between the parts."""
     return any(_in_order(parts, row[0]) if len(parts) > 1 else row[0].strip() == parts[0] for row in rows)
 
 
@@ -273,7 +274,7 @@ def project_at(reader: Reader, folder: str) -> str:
 
 
 def read_prompt(reader: Reader, transcript: str, offset: int) -> str | None:
-    """The text of the prompt at a place; of several roots with such a transcript, of the first that has one there."""
+    """The text of the prompt at an offset; if several roots have such a transcript, from the first with a prompt there."""
     row = reader.one(
         f"SELECT p.text FROM transcripts t JOIN prompts p ON p.id = (t.id << {OFFSET_BITS}) + ?2"
         " WHERE t.path = ?1 AND t.current = 1 ORDER BY t.root LIMIT 1",
@@ -283,7 +284,7 @@ def read_prompt(reader: Reader, transcript: str, offset: int) -> str | None:
 
 
 def list_file_changes(reader: Reader, session_id: str | None, path: str | None) -> list[FileChange]:
-    """What tool calls did to files: in one session, to paths that contain `path`, or everywhere; oldest first."""
+    """What tool calls did to files, oldest first: in one session, to paths that contain `path`, or everywhere."""
     rows = reader.rows(
         "SELECT session_id, agent_id, ts, path, change, added, removed, tool FROM file_changes"
         " WHERE (?1 IS NULL OR session_id = ?1) AND (?2 IS NULL OR path LIKE ?2 ESCAPE '\\') ORDER BY ts, id",

@@ -1,4 +1,4 @@
-"""A reading connection to `index.db`, and what every question needs."""
+"""A read connection to `index.db`, with what every query needs."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _T = TypeVar("_T")
 
 
 class Reader:
-    """Reads `index.db`, and `text.db` beside it; a store that was never synced answers as an empty one."""
+    """Reads `index.db` and the `text.db` beside it; a store that was never synced reads as empty."""
 
     def __init__(self, home: str) -> None:
         self.path = os.path.join(home, "index.db")
         self.text_path = os.path.join(home, "text.db")
         self._db: apsw.Connection | None = None
-        self._has_text: bool | HansardError | None = None  # an error: why it cannot be attached
+        self._has_text: bool | HansardError | None = None  # an error says why it cannot be attached
         self._taught: set[str] = set()
         self._text_functions: dict[str, Callable[..., Any]] = {}
-        self._found: dict[str, tuple[int, Any]] = {}  # each for a revision of the index
+        self._found: dict[str, tuple[int, Any]] = {}  # each with its revision of the index
 
     @property
     def db(self) -> apsw.Connection:
-        """The connection, opened at the first question."""
+        """The connection, opened on first use."""
         if self._db is None:
             from hansard.index.schema import INDEXES, VERSION, tables
 
@@ -49,33 +49,33 @@ class Reader:
                     self._db = None
                     if made_by:
                         raise StoreUnusable(f"{self.path} was made by another version of Hansard. Run `hansard sync`")
-                    # else a sync is just making it
+                    # otherwise a sync is creating it right now
             if self._db is None:
                 self._db = apsw.Connection(":memory:", flags=_MAKING)
                 self._db.execute(tables() + INDEXES)
         return self._db
 
     def _must_check_pages(self, schema: str, path: str) -> None:
-        """Refuse an index whose header says that its pages have no checksums: a single bit can turn them off."""
+        """Reject an index whose header says that its pages have no checksums: a single flipped bit can turn them off."""
         if checksum_vfs() is not None and self.db.reserve_bytes(schema) != RESERVED:
             from hansard.index.store import IndexDamaged
 
             raise IndexDamaged(path, "its pages have no checksums")
 
     def revision(self) -> int:
-        """The revision of the record that the index was made from in full; below 0 while a first sync has shown only some sessions."""
+        """The revision of the record that the index fully covers; below 0 while a first sync has indexed only some sessions."""
         row = self.one(
             "SELECT iif(value <> 0, value, -(SELECT count(*) FROM sessions)) FROM meta WHERE name = 'revision'"
         )
         return int(row[0]) if row is not None else 0
 
     def state(self) -> str:
-        """What every answer depends on, as one text: it changes with a sync that brought something, and with prices."""
+        """A cache key for every answer: it changes when a sync brings something new, and with prices."""
         row = self.one("SELECT json_group_array(value) FROM meta WHERE name IN ('store_id', 'synced_at', 'prices')")
         return f"{self.revision()} {row[0]}"
 
     def per_revision(self, name: str, find: Callable[[Reader], _T]) -> _T:
-        """What `find` finds, asked again only when the index has changed."""
+        """The result of `find`, cached until the index changes."""
         revision = self.revision()
         if name not in self._found or self._found[name][0] != revision:
             self._found[name] = (revision, find(self))
@@ -101,20 +101,20 @@ class Reader:
 
     @contextlib.contextmanager
     def at_once(self) -> Iterator[None]:
-        """Answer all questions inside from one state of the index, even while a sync writes."""
+        """Run all queries inside on one snapshot of the index, even while a sync writes."""
         if not self.db.get_autocommit():
             yield
             return
-        with contextlib.suppress(HansardError):  # raised again for questions that need the full text
+        with contextlib.suppress(HansardError):  # raised again by queries that need the full text
             _ = self.has_text  # attached first: DETACH fails inside a transaction
         self.one("BEGIN")
         try:
             yield
         finally:
-            if not self.db.get_autocommit():  # a damaged page ends the transaction
+            if not self.db.get_autocommit():  # a damaged page aborts the transaction
                 self.db.execute("ROLLBACK")
             if self._has_text is not True:
-                self._has_text = None  # look again the next time: a sync may have made it by then
+                self._has_text = None  # check again next time: a sync may have created it by then
 
     def one(self, sql: str, values: tuple[Any, ...] | dict[str, Any] = ()) -> Any:
         """The first row, or None."""
@@ -123,24 +123,24 @@ class Reader:
         return None
 
     def teach(self, name: str, function: Callable[..., Any]) -> None:
-        """Give SQL a function of ours; the same text always gets the same answer."""
+        """Register a deterministic SQL function."""
         if name not in self._taught:
             self.db.create_scalar_function(name, function, deterministic=True)
             self._taught.add(name)
 
     def teach_text(self, name: str, function: Callable[..., Any]) -> None:
-        """Give full-text queries a function of ours over the row at hand, instead of the former one of that name."""
+        """Register a full-text function over the current row, replacing any earlier one of that name."""
 
         def call(api: apsw.FTS5ExtensionApi, /, *_: Any) -> Any:
             return self._text_functions[name](api)
 
-        if name not in self._text_functions:  # FTS5 keeps every function that it was ever given
+        if name not in self._text_functions:  # FTS5 never drops a registered function
             self.db.register_fts5_function(name, call)
         self._text_functions[name] = function
 
     @property
     def has_text(self) -> bool:
-        """Whether the full text can be asked, as `full.titles`, `full.talk` and `full.work`; attached on first use."""
+        """Whether the full text can be queried, as `full.titles`, `full.talk` and `full.work`; attached on first use."""
         if isinstance(self._has_text, HansardError):
             if not self.db.get_autocommit():
                 raise self._has_text
@@ -165,10 +165,10 @@ class Reader:
         self.one("DETACH full")
         if made_by:
             raise StoreUnusable(f"{self.text_path} was made by another version of Hansard. Run `hansard sync`")
-        return False  # a sync is just making it
+        return False  # a sync is creating it right now
 
     def _attached_version(self) -> int:
-        """Attach the full text; if that fails, nothing is attached."""
+        """Attach the full text; on failure nothing stays attached."""
 
         def attach(uri: str) -> int:
             self.db.execute("ATTACH ? AS full", (uri,))
@@ -188,11 +188,11 @@ class Reader:
 
     @property
     def is_open(self) -> bool:
-        """Whether a file is open."""
+        """Whether a database is open."""
         return self._db is not None and bool(self._db.filename)
 
     def close(self) -> None:
-        """Let go of the databases."""
+        """Close the databases."""
         if self._db is not None:
             self._db.close()
             self._db = None
@@ -210,6 +210,6 @@ def _connect(path: str) -> apsw.Connection:
 
 
 def like(text: str) -> str:
-    """A LIKE pattern for text that contains the given one, whatever characters it has; a backslash escapes."""
+    """A LIKE pattern that matches text containing the given one literally; the escape character is a backslash."""
     escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     return f"%{escaped}%"

@@ -1,9 +1,9 @@
-"""Sessions like a given one: linked to it, at work on the same files, asked for in the same words.
+"""Sessions similar to a given one: linked to it, working on the same files, or prompted in the same words.
 
-Each of the three says how much of what is special about the session another one shares, between 0 and 1 (links a little
-more). Shared files count more than words of the same project, and these more than words of another one, which may be chance;
-branch and closeness in time only decide between equals. What is special is judged within the project, where
-its name and its CLAUDE.md say nothing. The work is bounded by what is asked of the session, not by the length of the history:
+Each of the three scores how much of what is distinctive about the session another one shares, between 0 and 1 (links a
+little more). Shared files count more than words within the project, and those more than words from another project,
+which may be chance; branch and closeness in time only break ties. Distinctiveness is judged within the project, where
+its name and its CLAUDE.md carry no information. The work is bounded by the session, not by the length of the history:
 some files and some words, each with as many sessions as make it ordinary.
 """
 
@@ -38,30 +38,30 @@ _LINKS = {
 }
 _CHANGED, _READ = 1.0, 0.4  # what a file weighs in a session that changed it, or only read it
 _SAME_PROJECT, _SAME_BRANCH, _SAME_TIME = 0.04, 0.02, 0.04
-_WORDS = 0.8  # the worth of words beside files
-# The least and most of each kind do not overlap: project, branch and time add at most 0.1.
+_WORDS = 0.8  # weight of words relative to files
+# The score ranges of the kinds do not overlap: project, branch and time add at most 0.1.
 _FILES_FLOOR, _NEAR_FLOOR = 0.4, 0.1
 _NEAR_WORDS, _FAR_WORDS = 0.25, 0.2
 _MOST_FILES, _MOST_ROWS, _MOST_WORDS = 1000, 50_000, 64
-_MOST_TEXT = 200_000  # characters of the session's own prompts, of each the first 2,000
-_TELLING = 12  # so many files or words in common are as much as one can ask for
-_FEW = 4  # where a session has fewer, sharing all of them is not yet all
-_FEWEST = 10  # a project counts as having at least so many sessions, or nothing would be special in a small one
-_LARGE = 30  # files or prompts of a session that shares things by chance
-_ELSEWHERE = 0.35  # what words are worth that nothing but chance may have put into another project
-_ALONE = 3  # so many words say something without a file, a link or a project in common
-_LEAST = 0.02  # less than this is nothing in common
+_MOST_TEXT = 200_000  # characters of the session's own prompts, the first 2,000 of each
+_TELLING = 12  # this many files or words in common give the full score
+_FEW = 4  # if a session has fewer, sharing all of them does not give the full score
+_FEWEST = 10  # minimum assumed sessions per project, or nothing would be distinctive in a small one
+_LARGE = 30  # a session with this many files or prompts may share things by chance
+_ELSEWHERE = 0.35  # weight of words in another project, where they may be chance
+_ALONE = 3  # this many words suffice without a file, link or project in common
+_LEAST = 0.02  # below this, nothing in common
 _WEEK = 7 * 86_400_000
-_NOTHING_SPECIAL = 0.2  # of a file that four fifths of the project's sessions touch
+_NOTHING_SPECIAL = 0.2  # the weight of a file that four fifths of the project's sessions touch
 _SHOWN = 5
 
 _WORKTREE = re.compile(r"([/\\])\.claude[/\\]worktrees[/\\][^/\\]+(?=[/\\])")
 _MAIN_BRANCHES = frozenset({"", "main", "master", "HEAD"})
-# Small letters for all, spaces for whatever is no letter or digit; lines stay lines.
+# Lowercase everything, replace all but letters and digits by spaces; keep line breaks.
 _WORD_BYTES = bytes(
     byte if byte > 127 or byte == 10 else ord(chr(byte).lower() if chr(byte).isalnum() else " ") for byte in range(256)
 )
-# In a small history every word is rare: these are not special anywhere.
+# In a small history every word is rare; these are never distinctive.
 _ORDINARY = STOP_WORDS | frozenset(
     "add all anything call change check come ensure even file files find first fix get give going good http https implement"
     " instead keep know last let line lines look made make need new next nice nothing plan please put read really right run"
@@ -72,10 +72,10 @@ _ORDINARY = STOP_WORDS | frozenset(
 
 @dataclass(slots=True)
 class _Other:
-    """What is known of another session, and what it shares."""
+    """What is known about another session, and what it shares."""
 
     session_id: str
-    words: frozenset[str]  # of the given session's words those in its title and first prompt
+    words: frozenset[str]  # those of the given session's words that are in its title and first prompt
     project: str
     branch: str
     started_at: int | None
@@ -88,7 +88,7 @@ class _Other:
 
 
 def list_related(reader: Reader, session: Session, *, limit: int | None = 10) -> list[Related]:
-    """Sessions with something in common with this one, the most alike first."""
+    """Sessions with something in common with this one, most similar first."""
     if limit is not None and limit < 1:
         raise UsageError("at least one session must be wanted; no limit gives all of them")
     own = _own_words(reader, session)
@@ -110,7 +110,7 @@ def list_related(reader: Reader, session: Session, *, limit: int | None = 10) ->
 
 
 def _worth(in_files: float, in_words: float, is_near: bool) -> float:
-    """What shared files and words are worth: files above words of the same project, and these above words of another one."""
+    """The score of shared files and words: files above words in the same project, and those above words in another."""
     if in_files >= _LEAST:
         return _FILES_FLOOR + (1 - _FILES_FLOOR) * in_files + _NEAR_WORDS * in_words
     if in_words <= 0:
@@ -135,7 +135,7 @@ def _best(weights: dict[str, float]) -> tuple[str, ...]:
 
 
 def _others(reader: Reader, session: Session, own: Counter[str]) -> dict[str, _Other]:
-    """All sessions in which something was said, but this one."""
+    """All other sessions in which something was said."""
     rows = list(
         reader.rows(
             "SELECT session_id, project, branch, started_at, ended_at, prompts,"
@@ -144,18 +144,18 @@ def _others(reader: Reader, session: Session, own: Counter[str]) -> dict[str, _O
             (session.session_id,),
         )
     )
-    # All of them in one go, and most by looking up bytes: a word at a time would be most of the answer's time.
+    # All titles and prompts at once, mostly by byte lookup: word by word would take most of the time.
     lines = searchable("\n".join(row[6] for row in rows)).translate(_WORD_BYTES).split(b"\n")
     plain = {word.encode(): word for word in own if word.isascii()}
     others = {}
-    for (session_id, *facts, _), line in zip(rows, lines, strict=False):  # of no session there is still one line
+    for (session_id, *facts, _), line in zip(rows, lines, strict=False):  # with no sessions there is still one line
         words = {plain[piece] for piece in plain.keys() & line.split()} if line.isascii() else own.keys() & _words(line)
         others[session_id] = _Other(session_id, frozenset(words), *facts)
     return others
 
 
 def _closeness(session: Session, other: _Other) -> float:
-    """Project, branch and time: too little to make sessions alike, enough to order those that are."""
+    """Project, branch and time: too little to make sessions similar, enough to order those that are."""
     score = 0.0
     if other.project == session.project:
         score += _SAME_PROJECT
@@ -169,12 +169,12 @@ def _closeness(session: Session, other: _Other) -> float:
 
 
 def _special(among: int, having: int) -> float:
-    """How much it says that a session has something which so many have."""
+    """How distinctive something is that `having` of `among` sessions have."""
     return math.log((max(among, having) + 1) / having)
 
 
 def _whole(weights: Iterable[float], among: int) -> float:
-    """What the most telling of a session's files or words weigh together."""
+    """The total weight of a session's most distinctive files or words."""
     return max(sum(sorted(weights, reverse=True)[:_TELLING]), _FEW * _special(among, 2))
 
 
@@ -187,7 +187,7 @@ def _link(reader: Reader, session: Session, others: dict[str, _Other]) -> None:
     )
     for source, target, relation in rows:
         other = others.get(target if source == session.session_id else source)
-        if other is not None:  # a replay's other end is a subagent
+        if other is not None:  # the other end of a replay is a subagent
             other.links.add(relation)
 
 
@@ -195,7 +195,7 @@ def _link(reader: Reader, session: Session, others: dict[str, _Other]) -> None:
 
 
 def _share_files(reader: Reader, session: Session, others: dict[str, _Other], among: int) -> dict[str, float]:
-    """How much of the session's work on files each other one shares."""
+    """How much of the session's work on files each other session shares."""
     own: dict[str, float] = {}
     places: dict[str, set[str]] = defaultdict(set)
     rows = reader.rows(
@@ -216,7 +216,7 @@ def _share_files(reader: Reader, session: Session, others: dict[str, _Other], am
             break
         having: dict[str, float] = dict(in_worktrees.get(name, {}))
         for path in sorted(places[name]):
-            # One more than all of the project have: then it is nothing special.
+            # One more than the project has sessions: then it is not distinctive.
             rows = reader.rows(
                 "SELECT session_id, changes FROM session_files WHERE path = ? LIMIT ?", (path, among + 1)
             )
@@ -265,7 +265,7 @@ def _sizes(reader: Reader, sessions: list[str]) -> dict[str, int]:
 
 
 def _own_words(reader: Reader, session: Session) -> Counter[str]:
-    """How often each word stands in what was typed; the title counts twice."""
+    """How often each word occurs in the prompts; the title counts twice."""
     texts = [session.title, session.title, session.first_prompt]
     left = _MOST_TEXT
     rows = reader.rows(
@@ -284,11 +284,11 @@ def _own_words(reader: Reader, session: Session) -> Counter[str]:
 
 
 def _words(data: bytes) -> list[str]:
-    """The words of a text that may say what it is about: no numbers, ids and stop words; scripts without spaces in pairs."""
+    """Words that may say what a text is about: no numbers, ids or stop words; scripts without spaces as bigrams."""
     found = []
     before = ""
     for piece in data.split():
-        if piece.isalpha():  # of bytes: letters of ASCII only
+        if piece.isalpha():  # on bytes: ASCII letters only
             word = piece.decode("ascii")
             before = ""
             if len(word) > 2 and word not in _ORDINARY:
@@ -305,13 +305,13 @@ def _words(data: bytes) -> list[str]:
 
 
 def _share_words(reader: Reader, session: Session, own: Counter[str], others: dict[str, _Other]) -> dict[str, float]:
-    """How much of the session's vocabulary each other one shares."""
+    """How much of the session's vocabulary each other session shares."""
     having: dict[str, set[str]] = defaultdict(set)
     for other in others.values():
         for word in other.words:
             having[word].add(other.session_id)
     among = max(len(others) + 1, _FEWEST)
-    ordinary = max(_FEWEST, among // 10)  # a word that so many have is not special
+    ordinary = max(_FEWEST, among // 10)  # a word that this many sessions have is not distinctive
     rough = {
         word: (1 + math.log(count)) * _special(among, len(having.get(word, ())) + 1)
         for word, count in own.items()
@@ -338,7 +338,7 @@ def _share_words(reader: Reader, session: Session, own: Counter[str], others: di
     for other in others.values():
         shared = other.shared_words
         if len(shared) < _ALONE and other.session_id not in near and not other.links and not other.shared_files:
-            shared.clear()  # a word of another project may mean another thing there
+            shared.clear()  # a word may mean something else in another project
         if shared:
             portion = min(1.0, sum(shared.values()) / whole)
             worth = _WORDS * portion / math.sqrt(1 + other.prompts / _LARGE)
@@ -348,7 +348,7 @@ def _share_words(reader: Reader, session: Session, own: Counter[str], others: di
 
 
 class _Typed:
-    """Which sessions have a word in their prompts, by the full text."""
+    """Which sessions have a word in their prompts, from the full text."""
 
     def __init__(self, reader: Reader, most: int) -> None:
         self._reader = reader
@@ -359,7 +359,7 @@ class _Typed:
             self._sessions.update((row[0], row[1]) for row in rows)
 
     def sessions(self, word: str) -> set[str] | None:
-        """The sessions; None where there are too many to tell anything."""
+        """The sessions; None if there are too many to be distinctive."""
         if not self._sessions:
             return set()
         phrase = word if word.isascii() or len(word) != 2 else " ".join(word)

@@ -1,7 +1,7 @@
-"""Giving sessions back to the client: which files a restore writes so that a session is complete, and what a resume needs.
+"""Restore sessions for the client: which files make a session complete, and what a resume needs.
 
-The client looks for `projects/*/ID.jsonl` in its config directory, ID being a UUID. It resumes neither subagents nor runs that were
-saved elsewhere (`--output-format stream-json > run.jsonl`).
+The client looks for `projects/*/ID.jsonl` in its config directory, where ID is a UUID. It resumes neither subagents nor
+runs saved elsewhere (`--output-format stream-json > run.jsonl`).
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from hansard.record.store import Known, Record, RootRow
     from hansard.sources.roots import Root
 
-_LONGEST = 1024  # bytes that name a file
+_LONGEST = 1024  # bytes of a file name
 
 Place = tuple[int, str]  # a file's root and path
 
 
 def plan_restore(reader: Reader, record: Record, request: RestoreRequest) -> list[RestoreItem]:
-    """What a restore of these sessions (None: of everything) would write.
+    """What a restore of these sessions (None: everything) would write.
 
-    A root of the store gets its files where the client looks for them, and of everything only its own.
+    A target that is a source root gets files where the client looks for them; of everything, it gets only its own.
     """
     names, to = request.names, os.path.expanduser(request.to)
     wanted = None if names is None else {find_session(reader, name).session_id for name in names}
@@ -62,7 +62,7 @@ def plan_restore(reader: Reader, record: Record, request: RestoreRequest) -> lis
 
 
 def cleanup_days(roots: Iterable[Root], items: Iterable[RestoreItem], to: str) -> int | None:
-    """The clean-up period of the client that uses `to`, if restored transcripts are older than that."""
+    """The cleanup period of the client that uses `to`, if restored transcripts are older than that."""
     target = os.path.normcase(os.path.realpath(os.path.expanduser(to)))
     dates = [item.mtime_ns for item in items if item.generation is not None]
     for root in roots:
@@ -76,10 +76,10 @@ def cleanup_days(roots: Iterable[Root], items: Iterable[RestoreItem], to: str) -
 def restored_files(
     reader: Reader, record: Record, sessions: Collection[str] | None, *, moved: bool = False
 ) -> list[int]:
-    """The record's files that a restore of sessions (None: of everything) gives back; with `moved` also where they were before.
+    """The record's files that a restore of sessions (None: everything) writes; with `moved`, also at their former paths.
 
-    To a session belong its transcripts, subagents, tool results, todos, tasks, file history, and what its text points to: a fork
-    goes on naming its parent's tool results.
+    A session comprises its transcripts, subagents, tool results, todos, tasks, file history, and what its text points
+    to: a fork keeps referring to its parent's tool results.
     """
     roots = {root.id: root for root in record.roots()}
     known = {(root.id, path): file for root in roots.values() for path, file in record.known(root.id).items()}
@@ -114,7 +114,7 @@ def _is_result(file: Known) -> bool:
 
 
 def _pointed(record: Record, roots: Mapping[int, RootRow], files: Mapping[Place, Known]) -> set[tuple[str, ...]]:
-    """The sessions' folders and the names of all tool results that transcripts mention."""
+    """Session folders and names of all tool results that transcripts mention."""
     found: set[tuple[str, ...]] = set()
     for (root, _), file in files.items():
         mentioned = client_of(roots[root].client).mentioned_results
@@ -135,7 +135,7 @@ def _left_behind(
     known: dict[Place, Known],
     chosen: Collection[Place],
 ) -> set[Place]:
-    """Files that are gone from their place because their project's folder was renamed, and are whole at the new one."""
+    """Files that are missing because their project's folder was renamed, and are complete in the new one."""
     copies: dict[Place, list[Place]] = {}
     for root, path in chosen:
         info = client_of(roots[root].client).path_info(path)
@@ -154,7 +154,7 @@ def _left_behind(
 
 
 def _has_all(reader: Reader, record: Record, new: Known, old: Known) -> bool:
-    """Whether a file has everything that another one had: its bytes, or each of its records by its uuid."""
+    """Whether a file has everything another one had: its bytes, or each of its records by uuid."""
     try:
         if not FileKind(old.kind).is_log:
             return old.kind == new.kind and record.read_snapshot(old.generation) == record.read_snapshot(new.generation)
@@ -176,7 +176,7 @@ _IS_UUID = re.compile("[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fu
 
 
 def plan_resume(reader: Reader, name: str, roots: Sequence[Root]) -> Resumption:
-    """What the client needs to go on with the session that a person means; raises where it cannot."""
+    """What the client needs to resume the named session; raises if it cannot."""
     session = _resumed_session(reader, name)
     mains = [
         item
@@ -215,7 +215,7 @@ def _where(reader: Reader, session: Session) -> str:
 
 
 def _config(session: Session, path: str, roots: Sequence[Root]) -> str:
-    """The config directory that holds a session, or held it."""
+    """The config directory that holds or held a session."""
     known = {root.path: root.config for root in roots}
     config = known[path] if path in known else path if os.path.isdir(os.path.join(path, "projects")) else None
     if config is None:

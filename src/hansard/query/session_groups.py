@@ -1,4 +1,4 @@
-"""Sessions by project or by day, each group with what it adds up to and the first of its sessions."""
+"""Sessions by project or by day, each group with its totals and the first of its sessions."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _SUMS = (
     f" sum({ALL_TOKENS}), {once('files')}, {once('added')}, {once('removed')}, sum(api_messages),"
     " sum(lower_bound_messages) > 0 OR sum(json_array_length(c.unpriced_models)) > 0, json_group_array(c.cost_usd)"
 )
-_DATED = "ended_at BETWEEN 100000000 AND 253300000000000"  # what every calendar has
+_DATED = "ended_at BETWEEN 100000000 AND 253300000000000"  # within the range of every calendar
 
 
 class _Group(NamedTuple):
-    """A group and the sessions in it."""
+    """A group and its sessions."""
 
     age: int  # the time of its latest session, negated
     key: str
@@ -36,7 +36,7 @@ class _Group(NamedTuple):
 
 
 def list_groups(reader: Reader, request: SessionGroupsRequest) -> SessionGroups:
-    """One page of groups, the latest first, each with the first sessions in an order; days are those of the request's zone."""
+    """One page of groups, latest first, each with its first sessions in the requested order; days are in the request's zone."""
     by, limit = request.by, request.limit
     if by not in GROUPS:
         raise UsageError(f"sessions cannot be grouped by {by!r}; choose one of {', '.join(GROUPS)}")
@@ -92,7 +92,7 @@ def of_group(by: str, key: str, zone: tzinfo | None) -> Condition:
 
 
 def _begin(day: date, zone: tzinfo | None) -> int:
-    """When a day begins, in milliseconds; a time without a zone is one of the system's own."""
+    """When a day begins, in milliseconds; without a zone, in the system's own."""
     return int(datetime.combine(day, time(), zone).astimezone(UTC).timestamp()) * 1000
 
 
@@ -106,7 +106,7 @@ def _projects(reader: Reader, where: str, values: list[Any]) -> Iterator[_Group]
 
 
 def _days(reader: Reader, where: str, values: list[Any], zone: tzinfo | None) -> Iterator[_Group]:
-    """Days that sessions ended on; a day's name is looked up once, at its latest session."""
+    """Days on which sessions ended; a day's name is computed once, at its latest session."""
     undated = _Group(0, "", [])
     group = undated
     begin = 0

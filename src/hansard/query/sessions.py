@@ -1,4 +1,4 @@
-"""Sessions and projects: listing, filtering, paging, and finding the one that a person means; the user's remarks on them."""
+"""Sessions and projects: listing, filtering, paging, finding one by name; and the user's remarks on them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COST = (
     "CASE WHEN api_messages = 0 THEN 0 ELSE"
     " (SELECT CAST(c.cost_usd AS REAL) FROM session_costs c WHERE c.session_id = sessions.session_id) END"
 )
-"""What a session cost, over `sessions`: to filter and to sort by. The exact amount is text in `session_costs`."""
+"""The cost of a session, over `sessions`, for filtering and sorting. The exact amount is text in `session_costs`."""
 SORTS = {
     "ended": "ended_at",
     "started": "started_at",
@@ -60,7 +60,7 @@ _COLUMNS = (
 def where_sessions(
     reader: Reader, query: Node | None = None, text: str | None = None, *, debris: bool = False
 ) -> tuple[str, list[Any]]:
-    """A condition over `sessions` with its values; `text` are words in the title or the first prompt."""
+    """A condition over `sessions` with its values; `text` is words in the title or the first prompt."""
     terms = [] if debris else ["debris = 0"]
     values: list[Any] = []
     for word in (text or "").split():
@@ -77,7 +77,7 @@ def where_sessions(
 
 
 def list_sessions(reader: Reader, request: SessionsRequest) -> SessionPage:
-    """One page of sessions, newest first by default; with `around`, the page with that session in its middle, or the first page."""
+    """One page of sessions, newest first by default; with `around`, the page centred on that session, or the first page."""
     where, values = where_sessions(reader, query_of(request, request.query), request.text, debris=request.debris)
     if request.within is not None:
         from hansard.query.session_groups import of_group
@@ -110,7 +110,7 @@ def in_order(
     cursor: str | None = None,
     around: str | None = None,
 ) -> tuple[tuple[Session, ...], str | None]:
-    """The sessions of a condition in an order, and where the next ones begin if there are more."""
+    """The sessions that match a condition, in order, and where the next ones begin if there are more."""
     if sort not in SORTS:
         raise UsageError(f"cannot sort by {sort!r}; choose one of {', '.join(SORTS)}")
     if ascending is None:
@@ -204,14 +204,14 @@ def _session(row: Any) -> Session:
 def _cost(row: Any) -> Decimal | None:
     from decimal import Decimal
 
-    # What made no request cost nothing; what has no price is not known.
+    # A session without requests cost nothing; without a price, the cost is unknown.
     return Decimal(row[41]) if row[41] is not None else None if row[25] else Decimal(0)
 
 
 def find_session(reader: Reader, name: str, folder: str | None = None) -> Session:
-    """The session that a person means: an id, a unique beginning of one, a handle, `@last` (or `@2` for the one before), a title.
+    """Find a session by id, unique id prefix, handle, `@last` (or `@2` for the one before), or title.
 
-    With a folder only sessions of projects in it are looked at, so that the answer and its errors say nothing of others.
+    With a folder, only sessions of projects in it are considered, so that results and errors do not reveal others.
     """
     inside, values = in_folder(folder)
     if name.startswith("@"):
@@ -232,14 +232,14 @@ def find_session(reader: Reader, name: str, folder: str | None = None) -> Sessio
 
 
 def session_with_id(reader: Reader, session_id: str, folder: str | None = None) -> Session | None:
-    """The session with exactly that id, if it is in the folder."""
+    """The session with exactly this id, if it is in the folder."""
     inside, values = in_folder(folder)
     row = reader.one(f"SELECT {_COLUMNS} FROM sessions WHERE session_id = ? AND {inside}", (session_id, *values))
     return None if row is None else _session(row)
 
 
 def in_folder(folder: str | None) -> tuple[str, tuple[str, ...]]:
-    """A condition over `sessions`: the project is at this path or below it, not merely spelled alike; None: any project."""
+    """A condition over `sessions`: the project is at this path or below it, not just a path prefix; None: any project."""
     if folder is None:
         return "1", ()
     folder = folder.rstrip("/\\") or folder
@@ -248,10 +248,10 @@ def in_folder(folder: str | None) -> tuple[str, tuple[str, ...]]:
 
 
 def _readings(reader: Reader, name: str) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """What a name can mean, as conditions over `sessions`, the most exact first."""
+    """What a name can mean, as conditions over `sessions`, most specific first."""
     if not name:
         return
-    if is_handle(name):  # before ids: one that is spelled like another's handle must not take its place
+    if is_handle(name):  # before ids: an id spelled like another session's handle must not win
         reader.teach("shown_id", shown_id)
         yield "shown_id(session_id) = ? AND session_id <> ?", (name, name)
     yield "session_id = ?", (name,)
@@ -281,7 +281,7 @@ def list_history_folders(reader: Reader) -> list[tuple[str, str, str]]:
 
 
 def project_names(reader: Reader) -> dict[str, str]:
-    """What each project of the store is called: its shortest unique suffix."""
+    """The display name of each project: its shortest unique suffix."""
     return reader.per_revision("projects", _project_names)
 
 
@@ -290,7 +290,7 @@ def _project_names(reader: Reader) -> dict[str, str]:
 
 
 def list_projects(reader: Reader, request: ProjectsRequest) -> list[Project]:
-    """Projects with what happened in them, the most recent first."""
+    """Projects with their totals, most recent first."""
     wanted = Dated(project=request.text, since=request.since, until=request.until)
     where, values = where_sessions(reader, query_of(wanted))
     rows = reader.rows(
@@ -320,7 +320,7 @@ def _project(row: Any, name: str) -> Project:
 
 
 def together(costs: Iterable[str | None], *, messages: int) -> Decimal | None:
-    """What several sessions cost; None where they made requests and none has a price."""
+    """The total cost of several sessions; None if they made requests and none has a price."""
     from decimal import Decimal, localcontext
 
     known = [Decimal(cost) for cost in costs if cost is not None]
@@ -342,7 +342,7 @@ SELECT DISTINCT session_id FROM (
 
 
 def find_remarkable(reader: Reader, name: str) -> str:
-    """The id of the session that a person means, which may be one that only history.jsonl knows."""
+    """Find a session's id by name; it may be a session known only from history.jsonl."""
     try:
         return find_session(reader, name).session_id
     except NotFound:
@@ -357,7 +357,7 @@ def find_remarkable(reader: Reader, name: str) -> str:
 
 
 def read_remarks(reader: Reader, session_id: str) -> Remarks:
-    """All that the user said about one session."""
+    """All of the user's remarks on one session."""
     found: dict[str, list[str]] = {}
     for kind, value in reader.rows("SELECT kind, value FROM remarks WHERE session_id = ? ORDER BY id", (session_id,)):
         found.setdefault(kind, []).append(value)
@@ -374,7 +374,7 @@ def read_remarks(reader: Reader, session_id: str) -> Remarks:
 
 
 def list_tags(reader: Reader) -> list[Tagged]:
-    """Every tag and how many sessions have it, the most used first; of several spellings the newest one."""
+    """Every tag and how many sessions have it, most used first; of several spellings, the newest."""
     return [
         Tagged(tag, sessions)
         for tag, sessions, _ in reader.rows(

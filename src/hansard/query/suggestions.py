@@ -1,4 +1,4 @@
-"""Values in the history, for completion: of a command's argument by a prefix, and of the fields of a query."""
+"""Values in the history for completion: of command arguments by prefix, and of query fields."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def suggest(reader: Reader, kind: str, beginning: str, limit: int) -> list[tuple
 
 
 def _names(kind: str, value: str) -> tuple[str, ...]:
-    """What a value can be called: a project by its folder's name, or by its path."""
+    """The names a value can be completed from: a project's folder name or its path."""
     if kind != "project":
         return (value,)
     return value.replace("\\", "/").rstrip("/").rpartition("/")[2] or value, value
 
 
-# Each gives a value and how much there is of it.
+# Each selects a value and its count.
 _LISTS = {
     "project": "SELECT project, max(ended_at) FROM sessions WHERE debris = 0 AND project <> '' GROUP BY 1",
     "tool": "SELECT tool, count(*) FROM session_tools GROUP BY 1",
@@ -63,6 +63,6 @@ _LISTS = {
 
 
 def list_values(reader: Reader, field: str, limit: int) -> list[str]:
-    """Values of a field, the most useful first: the most frequent, or the latest; none for a field that takes any text."""
+    """Values of a field, most useful first: the most frequent, or the latest; none for a free-text field."""
     sql = _LISTS.get(field)
     return [] if sql is None else [row[0] for row in reader.rows(f"{sql} ORDER BY 2 DESC, 1 LIMIT ?", (limit,))]

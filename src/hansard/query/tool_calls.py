@@ -1,4 +1,4 @@
-"""Tool calls over all sessions, each once, and the files that they changed."""
+"""Tool calls across all sessions, each once, and the files they changed."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ _DETAILS = (
 
 @dataclass(frozen=True, slots=True)
 class CallFilter:
-    """Which calls are wanted; everything given must hold."""
+    """Which calls to list; all given conditions must hold."""
 
     query: Node | None = None
     kind: str = "all"  # one of KINDS
-    name: str | None = None  # of the tool, exactly
+    name: str | None = None  # exact name of the tool
     path: str | None = None  # this file
-    text: str | None = None  # words, all of them in the path
+    text: str | None = None  # words that must all be in the path
     under: str | None = None  # the path begins with this
 
     def where(self, reader: Reader) -> tuple[str, list[Any]]:
-        """A condition over `tool_calls c`, and its values."""
+        """A condition over `tool_calls c` and its values."""
         if self.kind not in _KINDS:
             raise UsageError(f"{self.kind!r} is not a kind of call; choose one of {', '.join(_KINDS)}")
         terms = [Condition(_KINDS[self.kind])]
@@ -70,7 +70,7 @@ class CallFilter:
 
 
 def once(reader: Reader, wanted: CallFilter) -> tuple[str, list[Any]]:
-    """The condition of a filter, without calls that repeat another."""
+    """The condition of a filter, excluding duplicate calls."""
     where, values = wanted.where(reader)
     copies = find_copies(reader)
     if copies:
@@ -80,7 +80,7 @@ def once(reader: Reader, wanted: CallFilter) -> tuple[str, list[Any]]:
 
 
 def list_calls(reader: Reader, request: CallsRequest) -> CallPage:
-    """One page of calls, the newest first by default."""
+    """One page of calls, newest first by default."""
     node = query_of(request, request.query)
     wanted = CallFilter(node, request.kind, request.name, text=request.text, under=request.under)
     return page_of_calls(reader, wanted, sort=request.sort, limit=request.limit, cursor=request.cursor)
@@ -95,7 +95,7 @@ def page_of_calls(
     cursor: str | None = None,
     total: int | None = None,
 ) -> CallPage:
-    """One page of calls, the newest or the slowest first; they are counted unless it is known how many there are."""
+    """One page of calls, newest or slowest first; they are counted unless the total is given."""
     if sort not in SORTS:
         raise UsageError(f"cannot sort calls by {sort!r}; choose one of {', '.join(SORTS)}")
     if limit is not None and limit < 1:
@@ -159,7 +159,7 @@ FILE_SORTS = {
     "path": "path",
 }
 _MOST_ENTRIES = 300  # entries of a folder
-# The session beside the greatest time is the one of that row: SQLite promises it for a single max().
+# SQLite guarantees that the session beside a single max() comes from the row with the latest time.
 _FILES = (
     "WITH files AS MATERIALIZED (SELECT c.path AS path, count(*) AS changes, sum(c.added) AS added, sum(c.removed) AS removed,"
     " count(DISTINCT t.session_id) AS sessions, max(coalesce(c.ts, -1)) AS last, t.session_id AS session_id"
@@ -173,7 +173,7 @@ _FILE_COLUMNS = (
 
 
 def list_files(reader: Reader, request: FilesRequest) -> FilePage:
-    """One page of the files that tool calls changed, the last changed first by default."""
+    """One page of the files that tool calls changed, last changed first by default."""
     sort, limit = request.sort, request.limit
     if sort not in FILE_SORTS:
         raise UsageError(f"cannot sort files by {sort!r}; choose one of {', '.join(FILE_SORTS)}")
@@ -219,7 +219,7 @@ def _file(row: Any) -> ChangedFile:
 
 
 def list_folder(reader: Reader, request: FolderRequest) -> FolderPage:
-    """The folders and files in the folder `under`, the last changed first; by default in the deepest folder that holds all of them."""
+    """Folders and files in the folder `under`, last changed first; by default, in the deepest folder that holds them all."""
     where, values = _changes(reader, request)
     query = _FILES.format(where=where)
     start = request.under or ""
@@ -227,7 +227,7 @@ def list_folder(reader: Reader, request: FolderRequest) -> FolderPage:
         range_ = f"SELECT min(c.path), max(c.path) FROM tool_calls c NOT INDEXED WHERE {where}"
         first, last = reader.one(range_, tuple(values))
         start = _folder(first or "", last or "")
-    # Of each path, what follows `start` up to the next slash of either kind; a file's own name has none.
+    # The part of each path after `start` up to the next slash or backslash; a file name has none.
     rest = f"replace(substr(path, {len(start) + 1}), '\\', '/')"
     rows = list(
         reader.rows(
@@ -253,13 +253,13 @@ def _of_folder(row: Any) -> ChangedFolder:
 
 
 def _folder(first: str, last: str) -> str:
-    """The folder that holds everything between two paths in order, with the slash behind it; empty where there is none."""
+    """The folder that holds everything sorted between two paths, with its trailing slash; empty if there is none."""
     common = commonprefix([first, last])  # noqa: RUF071 - the letters, cut at a slash
     return common[: max(common.rfind("/"), common.rfind("\\")) + 1]
 
 
 def read_history(reader: Reader, request: FileHistoryRequest) -> FileHistory:
-    """What was done to a file, the newest first; `reads` also lists calls that did not change it."""
+    """What was done to a file, newest first; `reads` also lists calls that did not change it."""
     wanted = CallFilter(query_of(request), path=request.path)
     where, values = once(reader, wanted)
     row = reader.one(

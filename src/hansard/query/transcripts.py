@@ -1,4 +1,4 @@
-"""The logs, small files and messages behind sessions: listing them, and finding the one that a person means."""
+"""The logs, small files and messages behind sessions: listing them, and finding one by name."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ FORK_TURN = (
     f"(SELECT nullif(count(*), 0) FROM sessions f JOIN transcripts t ON t.id = f.transcript JOIN prompts p ON p.id >= t.id << {OFFSET_BITS}"
     f" AND p.id < (t.id << {OFFSET_BITS}) + t.copied WHERE f.session_id = l.target AND l.relation IN ('fork', 'branch'))"
 )
-"""Of a row `l` of links: after how many turns a fork went on by itself; null where its lines do not tell."""
+"""For a row `l` of links: after how many turns a fork diverged; null if its lines do not show it."""
 
 
 def list_transcripts(reader: Reader, session_id: str | None) -> list[Transcript]:
-    """The logs of a session, or of the whole store, former generations included."""
+    """The logs of a session or of the whole store, including former generations."""
     wanted = (
         "" if session_id is None else "WHERE session_id = ?"
-    )  # a condition on the value would keep SQLite from the index
+    )  # a condition on the parameter would keep SQLite from using the index
     rows = reader.rows(
         f"SELECT {_COLUMNS} FROM transcripts {wanted} ORDER BY agent_id <> '', path, root, generation",
         () if session_id is None else (session_id,),
@@ -40,7 +40,7 @@ def list_transcripts(reader: Reader, session_id: str | None) -> list[Transcript]
 
 
 def find_transcript(reader: Reader, name: str, generation: int | None = None) -> tuple[int, Transcript]:
-    """The transcript with that path, end of a path or subagent's id, or the main one of that session; with its id in the record."""
+    """Find a transcript by path, path suffix or subagent id, or a session's main one; with its id in the record."""
     path = name.replace("\\", "/")
     chosen = "current = 1" if generation is None else f"generation = {int(generation)}"
     rows = list(
@@ -64,7 +64,7 @@ def find_transcript(reader: Reader, name: str, generation: int | None = None) ->
         if not rows:
             raise NotFound(f"session {session_id} has no such transcript; `hansard show` lists its subagents")
     if len({row[1:3] for row in rows}) == 1:
-        del rows[1:]  # its generations are of different sessions: the latest is meant
+        del rows[1:]  # its generations belong to different sessions: take the latest
     if len(rows) > 1:
         shown = "\n".join(f"  {row[2]}" for row in rows[:8])
         raise Ambiguous(f"{len(rows)} transcripts match {name!r}:\n{shown}")
@@ -72,18 +72,18 @@ def find_transcript(reader: Reader, name: str, generation: int | None = None) ->
 
 
 def read_generation(reader: Reader, session_id: str, generation: int) -> None:
-    """Let a session's main transcript be this generation of its file, for whatever this reader is asked from now on."""
+    """Make this generation of its file a session's main transcript, for all further queries of this reader."""
     chosen, _ = find_transcript(reader, session_id, generation)
     columns = [str(row[1]) for row in reader.rows("PRAGMA main.table_info(sessions)")]
     columns[columns.index("transcript")] = (
         f"iif(session_id = (SELECT session_id FROM main.transcripts WHERE id = {chosen}), {chosen}, transcript) AS transcript"
     )
-    # A temporary view goes before the table of the same name.
+    # A temporary view takes precedence over the table of the same name.
     reader.one(f"CREATE TEMP VIEW sessions AS SELECT {', '.join(columns)} FROM main.sessions")
 
 
 def fuller_generations(reader: Reader, record: Record) -> dict[int, int]:
-    """For each file whose last generation has less of its session than an earlier one: the record's file, and that generation."""
+    """For each file whose last generation has less of its session than an earlier one: the record's file and that generation."""
     rows = reader.rows(
         "SELECT f.id FROM transcripts l JOIN transcripts f ON f.session_id = l.session_id AND f.path = l.path AND f.root = l.root"
         " WHERE l.generation > 1 AND l.state <> 'rewritten' AND f.unique_records > l.unique_records"
@@ -108,7 +108,7 @@ def list_links(reader: Reader, session_id: str) -> list[Link]:
 
 
 def list_todos(reader: Reader, session_id: str) -> list[Todo]:
-    """A session's todos and tasks, as their files last said."""
+    """A session's todos and tasks, from the latest version of their files."""
     rows = reader.rows(
         "SELECT t.session_id, t.agent_id, t.status, t.content FROM todos t JOIN side_files f ON f.id = t.side_file"
         " WHERE t.session_id = ? ORDER BY f.path, t.n",
@@ -118,7 +118,7 @@ def list_todos(reader: Reader, session_id: str) -> list[Todo]:
 
 
 def list_side_files(reader: Reader, kind: str | None, session_id: str | None) -> list[SideFile]:
-    """Small files that are kept whole, of one kind, of one session, or all."""
+    """Small files that are kept whole: of one kind, of one session, or all."""
     rows = reader.rows(
         "SELECT root, path, kind, session_id, agent_id, size, mtime FROM side_files WHERE current = 1"
         " AND (?1 IS NULL OR kind = ?1) AND (?2 IS NULL OR session_id = ?2) ORDER BY path, root",
@@ -138,12 +138,12 @@ def read_side_file(reader: Reader, record: Record, file: SideFile) -> bytes:
     return record.read_snapshot(row[0])
 
 
-_SHORTEST = 8  # letters of a uuid that are looked for
+_SHORTEST = 8  # minimum letters of a uuid prefix
 _UUID = "-".join("[0-9A-Fa-f]" * length for length in (8, 4, 4, 4, 12))
 
 
 class MessagePlace(NamedTuple):
-    """Where a message stands."""
+    """The location of a message."""
 
     uuid: str
     session_id: str
@@ -153,7 +153,7 @@ class MessagePlace(NamedTuple):
 
 
 def find_message(reader: Reader, uuid: str, folder: str | None = None) -> MessagePlace:
-    """The message with that uuid, a unique beginning of one, or a handle, in the projects of a folder; originals go before copies."""
+    """Find a message by uuid, unique uuid prefix or handle, in the projects of a folder; originals take precedence over copies."""
     if len(uuid) < _SHORTEST:
         raise NotFound(f"no message matches {uuid!r}: give at least {_SHORTEST} characters of its uuid")
     inside, values = in_folder(folder)
@@ -180,14 +180,14 @@ def find_message(reader: Reader, uuid: str, folder: str | None = None) -> Messag
 def _readings(reader: Reader, uuid: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     """What a name can mean, as conditions over `records r`."""
     if is_handle(uuid):
-        # Nearly all uuids are well-formed: SQLite leaves those out by itself, from the index alone.
+        # Nearly all uuids are well-formed: SQLite skips those by itself, using only the index.
         reader.teach("shown_id", shown_id)
         yield f"r.uuid NOT GLOB '{_UUID}' AND shown_id(r.uuid) = ? AND r.uuid <> ?", (uuid, uuid)
     yield "r.uuid >= ? AND r.uuid < ?", (uuid, uuid + "\U0010ffff")
 
 
 def find_coverage(reader: Reader) -> Coverage | None:
-    """How much is indexed of a large history whose first sync is not complete; None where there is no such thing."""
+    """How much of a large history is indexed while its first sync is incomplete; None otherwise."""
     if reader.revision() > 0:
         return None
     expected = dict(
