@@ -43,7 +43,7 @@ class BackgroundSync:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether it was told to end."""
+        """Whether it was asked to stop."""
         return self._stop.is_set()
 
     def start(self) -> None:

@@ -24,7 +24,7 @@ from typing import IO, Any, cast
 from hansard.errors import HansardError
 from hansard.quick_imports import import_quickly
 
-_FAILED = None  # begins the message that tells of an error
+_FAILED = None  # starts the message about an error
 
 
 def command() -> list[str]:
@@ -93,7 +93,7 @@ class Worker:
         return message
 
     def has_message(self) -> bool:
-        """Whether `receive` would give something at once; where the system cannot tell, it is taken to."""
+        """Whether `receive` would give something at once; where the system cannot say, assume that it would."""
         import select
 
         try:
@@ -106,7 +106,7 @@ class Worker:
         self.process.kill()
 
     def close(self) -> None:
-        """Stop it and let go of it; no thread may be waiting for a message."""
+        """Stop it; no thread may be waiting for a message."""
         self.process.kill()
         for pipe in self._pipes:
             with contextlib.suppress(OSError):
@@ -121,7 +121,7 @@ def _find(name: str) -> Any:
 
 def main() -> None:
     """Be a worker, on standard input and output."""
-    # Whatever else writes to standard output must not write into a message.
+    # Nothing else that writes to standard output may write into a message.
     channel = Channel(sys.stdin.buffer, open(os.dup(1), "wb"))  # noqa: SIM115 - open as long as the process
     os.dup2(2, 1)
     import_quickly("msgspec")

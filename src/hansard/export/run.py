@@ -2,7 +2,7 @@
 
 1. Each session gets its name: the one that a former export to this place gave it, or a new one.
 2. A session whose fingerprint is the same as then, and whose file is still there, is left alone. A file that is there and that
-   no export wrote stops everything before anything is written; one that was changed by somebody since is left as it is, and told.
+   no export wrote stops everything before anything is written; one that was changed since is left alone and reported.
 3. The manifest says which files will be written; then each is drawn to a temporary file that takes the name when it is complete.
 4. What `prune` asks for is removed.
 5. The index is drawn if the sessions of the folder are not the same as it says, and the manifest is written for the last time,

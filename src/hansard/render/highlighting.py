@@ -131,7 +131,7 @@ def _lexer(language: str) -> Callable[[str], Marks]:
 #
 # A lexer tries every rule of its state in turn, forty and more in some, at each token. As alternatives of one expression
 # they are tried in the same order, without leaving `re`, which skips those that cannot begin with the next character; an
-# empty group behind each tells which one matched. The tokens are exactly those of Pygments; only the places where their
+# empty group after each shows which one matched. The tokens are exactly those of Pygments; only the places where their
 # CSS classes change are kept. docs/decisions/0042-syntax-highlighting.md has the measurement.
 
 Classes = Callable[[object], str]  # of a type of token

@@ -205,5 +205,5 @@ def _cmd_quote(word: str) -> str:
 
 
 def resume_command(session: Session) -> str:
-    """What goes on with a session in its directory."""
+    """The command that continues a session in its directory."""
     return command_line([CLIENT, RESUME_OPTION, session.session_id], directory=session.cwd)

@@ -1,4 +1,4 @@
 """Reading one session: branches, turns, windows, outline, neighbours, raw lines, what each turn used.
 
-The only room that reads conversations; what draws them gets typed values from here.
+The only package that reads conversations; renderers get typed values from here.
 """

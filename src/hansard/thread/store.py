@@ -183,7 +183,7 @@ class Windows:
                 yield start, 0, True
 
     def _rows(self, compare: str, order: str, offset: int, limit: int) -> list[tuple[int, int]]:
-        """So many records of the thread; for a subagent inside another thread's file other records are passed over."""
+        """A number of records of the thread; for a subagent inside another thread's file other records are passed over."""
         rows = self._reader.rows(
             f"SELECT id, length FROM records WHERE id BETWEEN ? AND ? AND id {compare} ? ORDER BY id {order}"
             + ("" if self._inside is not None else f" LIMIT {int(limit)}"),
@@ -242,7 +242,7 @@ class ThreadStore:
         return cls(Reader(home), Record.open(os.path.join(home, "record.db"), readonly=True), redact=redact)
 
     def close(self) -> None:
-        """Let go of the databases."""
+        """Close the databases."""
         self.reader.close()
         self.record.close()
 

@@ -62,11 +62,11 @@ class SessionActions(View):
     # -- leaving the app
 
     def action_resume(self) -> None:
-        """Go on with the session in the client."""
+        """Continue the session in the client."""
         self._leave_for("resume")
 
     def action_fork(self) -> None:
-        """Go on with a copy of the session in the client."""
+        """Continue a copy of the session in the client."""
         self._leave_for("fork")
 
     @asking("act")

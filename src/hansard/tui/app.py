@@ -181,7 +181,7 @@ class HansardApp(App[Outcome | None]):
 
     def _name_projects(self) -> None:
         async def name() -> None:
-            with suppress(HansardError):  # the screens tell what is wrong
+            with suppress(HansardError):  # the screens show what is wrong
                 self.names = await self.engine.ask(lambda h: h.project_names())
 
         self.run_worker(name(), exclusive=False)

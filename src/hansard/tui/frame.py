@@ -233,11 +233,11 @@ class View(Screen[None]):
         """A sync brought something."""
 
     def say(self, words: str) -> None:
-        """Tell something in the last line."""
+        """Show a message in the last line."""
         self.query_one(KeyBar).say(words)
 
     def fail(self, error: HansardError) -> None:
-        """Tell what went wrong in the last line."""
+        """Show an error in the last line."""
         words = error.problem if isinstance(error, QueryError) else str(error)
         self.query_one(KeyBar).say(clean(words), problem=True)
 

@@ -40,7 +40,7 @@ class QuerySuggester(Suggester):
         if not known:
             try:
                 known, projects = await self._engine.ask(lambda h: (h.field_values(field), h.project_names()))
-            except HansardError:  # the list tells what is wrong
+            except HansardError:  # the list shows what is wrong
                 return None
             if field == "project":  # by its name, which is enough
                 known = [project_name(path, projects) for path in known]

@@ -44,7 +44,7 @@ class Filter(NamedTuple):
     group: str = ""
 
     def scopes(self) -> list[str]:
-        """The scopes that there are."""
+        """The available scopes."""
         return ["project"] * (self.project is not None) + ["all", "pinned", "deleted", "everything"]
 
     def query(self) -> tuple[str | None, str | None]:

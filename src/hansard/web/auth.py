@@ -1,6 +1,6 @@
 """Who may ask: logins, API tokens and host names, and the check in front of everything.
 
-A link holds a one-time token. Whoever opens it in time gets a session cookie, which is good until the server stops, or for a
+A link holds a one-time token. Opening it in time gives a session cookie, which is good until the server stops, or for a
 month where the user wants logins to be kept (`LoginFile`). Programs send the API token in a header instead. All of them are random,
 and unless they are to be kept they are in memory only and made anew at every start.
 

@@ -30,7 +30,7 @@ def page(
 ) -> Iterator[str]:
     """The pieces of a session's page, in order; no more than one item is drawn at a time.
 
-    `title` stands instead of the session's own, `home` is the address of the page that lists it, `now` is told at the foot, and
+    `title` replaces the session's own, `home` is the address of the page that lists it, `now` is shown at the foot, and
     times are those of `zone`.
     """
     session = thread.session

@@ -119,7 +119,7 @@ class Drawing:
     def answer(self, item: Item, *, again: bool) -> Iterator[str]:
         """The result of a call that was drawn without it.
 
-        With the call `again` where something stands between them, or where the result alone would say nothing.
+        With the call `again` where something is between them, or where the result alone would say nothing.
         """
         if not self.depth.shows(item.kind):
             return

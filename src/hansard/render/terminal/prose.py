@@ -1,8 +1,8 @@
 """Markdown as models write it, drawn line by line: what a line is decides how it looks, and nothing of it is lost.
 
-A reader of the terminal wants the text as it was written, with headings, lists, tables and code that can be told apart. So this is
+A reader of the terminal wants the text as it was written, with headings, lists, tables and code that can be distinguished. So this is
 no parser of Markdown: it costs nothing to load, and no text can make it fail or take long. Without colours the marks of headings,
-bold text and inline code stay, since they are all there is to tell them by.
+bold text and inline code stay, since nothing else marks them.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _COLOURS = Paint(enabled=True)
 
 
 class HealthView(View):
-    """What `status` and `doctor` tell."""
+    """The output of `status` and `doctor`."""
 
     TAB = "health"
     DEFAULT_CSS = "HealthView TextView { padding: 0 1; }"
@@ -45,7 +45,7 @@ class HealthView(View):
         self._read()
 
     def store_changed(self) -> None:
-        """Tell what is new, without looking for problems again."""
+        """Show what is new, without looking for problems again."""
         self._is_diagnosed = False
         self._read()
 

@@ -36,7 +36,7 @@ class QueriedList(SessionActions):
     """Base of the screens with a query above a list: what both do together."""
 
     def show_problem(self, error: HansardError) -> None:
-        """Tell below the query what is wrong with it; what is listed stays."""
+        """Show below the query what is wrong with it; the list stays."""
         problem = self.query_one("#problem", Static)
         problem.update(Content(problem_text(error)))
         problem.display = True

@@ -209,7 +209,7 @@ class SessionsView(QueriedList):
             found.extend(rows, has_more=page.next_cursor is not None)
 
     def show_problem(self, error: HansardError) -> None:
-        """Tell below the filter what is wrong with it; nothing is chosen then."""
+        """Show below the filter what is wrong with it; nothing is selected then."""
         self._is_chosen = False
         super().show_problem(error)
 

@@ -88,7 +88,7 @@ async def _raw(request: Request, given: RawRequest) -> Response:
             lambda h: b"".join(h.transcript_bytes(transcript, position, min(position + _PIECE, end)))
         )
 
-    first = await piece(start)  # damage is still told by the status
+    first = await piece(start)  # the status still reports damage
 
     async def pieces() -> AsyncIterator[bytes]:
         content, position = first, start

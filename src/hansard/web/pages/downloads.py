@@ -69,7 +69,7 @@ async def download_one(request: Request) -> Response:
 
 
 def _pieces(engines: EnginePool, session: Session, form: str, zone: tzinfo) -> Iterator[bytes]:
-    """With an engine of its own: other requests go on with theirs while this one is sent."""
+    """With an engine of its own, so that other requests keep theirs while this one is sent."""
     with engines.engine() as h, h.at_once():
         thread = h.read(session)
         yield from thread.raw() if form == "jsonl" else draw(form, thread, zone=zone, now=datetime.now(UTC))
@@ -101,7 +101,7 @@ async def download_several(request: Request) -> Response:
     def packed() -> IO[bytes]:
         called = name_sessions(sessions, {})
         file: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - it is closed when it was sent
-        # With an engine of its own, as a single download: other requests go on with theirs.
+        # With an engine of its own, as a single download.
         with engines.engine() as h, h.at_once(), zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             for session in sessions:
                 thread = h.read(session)

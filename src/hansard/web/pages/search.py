@@ -267,7 +267,7 @@ def _faceted(h: Hansard, looking: PageRequest[SearchPageRequest]) -> dict[str, A
 
 
 def _chips(refining: Refining, found: Facets, names: ProjectNames) -> Iterator[tuple[str, list[Chip], int]]:
-    """Each facet that can tell anything, with its chips."""
+    """Each facet that narrows the search, with its chips."""
     days = found.month if len(found.month) > 1 else found.day
     for title, field, counts in (
         ("Kind", "kind", found.kind),
