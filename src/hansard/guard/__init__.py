@@ -1,1 +1,1 @@
-"""What may leave the store: secrets are redacted, and text for agents is quoted so that it stays data. Knows text, and nothing of where it comes from."""
+"""What may leave the store: redacts secrets, and quotes text for agents so that it stays data. Knows only text, not its origin."""

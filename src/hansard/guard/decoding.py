@@ -1,6 +1,6 @@
-"""Text as a decoder would read it, with the way back: escapes, entities, joined literals and lines, base64 and hexadecimal.
+"""Text as a decoder would read it, mapped back to its source: escapes, entities, joined literals and lines, base64 and hexadecimal.
 
-Every step is one linear pass that gives a `View`: the decoded text and, for each of its characters, the source it was made of.
+Every step is one linear pass that returns a `View`: the decoded text and, for each of its characters, the source it came from.
 Only what can be part of a secret is decoded: printable ASCII.
 """
 
@@ -17,13 +17,13 @@ from hansard.lazy_regex import lazy_compile
 if TYPE_CHECKING:
     import re
 
-# Forms that NFKC maps to one ASCII character, and hyphens that word processors put in the place of a minus sign.
+# Forms that NFKC maps to one ASCII character, and hyphens that word processors use for a minus sign.
 _COMPATIBLE = lazy_compile(
     "[\u2010-\u2013\u2070-\u209c\u2100-\u214f\u2212\u2460-\u24ff\ufe4d-\ufe6b\uff01-\uff5e\U0001d400-\U0001d7ff\U0001f130-\U0001f169]"
 )
 _HYPHENS = "\u2010\u2011\u2012\u2013\u2212"
 _TOKEN = r"A-Za-z0-9_+/=.:-"  # noqa: S105 - characters that secrets are made of
-# Each begins with a plain set of characters, which `re` skips to quickly, and only then looks at which one it is.
+# Each starts with a plain character class, which `re` skips to quickly, and only then checks which character it is.
 _INLINE = lazy_compile(
     r"[%&\\\"'`](?:"
     r"(?<=%)(?P<percent>[2-7][0-9A-Fa-f])"
@@ -39,7 +39,7 @@ _SHORTEST_ENCODED = 20
 _RUN = lazy_compile(
     r"(?:[^A-Za-z0-9+/_-]++|[a-z+/_-]++(?![A-Z0-9])|[A-Za-z0-9+/_-]{1,14}+(?![A-Za-z0-9+/_-]))*+([A-Za-z0-9+/_-]{15,}+)?"
 )
-# Twelve printable bytes in base64 and in hexadecimal, by the bits that all printable ASCII has.
+# Twelve printable bytes in base64 and in hexadecimal, recognised by the bits common to all printable ASCII.
 _LOOKS_BASE64 = lazy_compile(r"(?:[CI-Za-f][AC-HQS-Xgi-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/_-]){4}")
 _LOOKS_HEX = lazy_compile(r"(?:[2-7][0-9A-Fa-f]|0[9ADad]){12}")
 _HEX = lazy_compile(r"[0-9A-Fa-f]{24,}+")
@@ -49,14 +49,14 @@ _APART = " \0 "  # between decoded stretches: no rule matches across it
 
 
 class View:
-    """A text that was decoded from another: `text`, and where its characters come from."""
+    """Text decoded from another: `text`, and where its characters come from."""
 
     __slots__ = ("_starts", "_stretches", "text")
 
     def __init__(self) -> None:
         self.text = ""
-        # By the first character of each stretch: where its source begins and ends, how many characters are decoded together,
-        # and how many characters of the source each such unit takes.
+        # By the first character of each stretch: where its source begins and ends, how many characters form one unit,
+        # and how many source characters each unit takes.
         self._starts: list[int] = []
         self._stretches: list[tuple[int, int, int, int]] = []
 
@@ -65,15 +65,15 @@ class View:
         self._stretches.append((source, end, unit, step))
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The source of a part of the text that is not empty."""
+        """The source span of a non-empty part of the text."""
         return self._unit(start)[0], self._unit(end - 1)[1]
 
     def start(self, place: int) -> int:
-        """Where the source of a character begins."""
+        """Where a character's source begins."""
         return self._unit(place)[0]
 
     def breaks(self, start: int, end: int) -> list[int]:
-        """Where stretches begin inside a part of the text."""
+        """Where stretches begin within a part of the text."""
         return self._starts[bisect_right(self._starts, start) : bisect_left(self._starts, end)]
 
     def _unit(self, place: int) -> tuple[int, int]:
@@ -84,7 +84,7 @@ class View:
 
 
 def fold(text: str) -> str:
-    """A text of the same length in which full-width and other compatible forms are ASCII."""
+    """Map full-width and other compatibility forms to ASCII; the length stays the same."""
     if text.isascii():
         return text
     return _COMPATIBLE.sub(_folded, text)
@@ -102,12 +102,12 @@ def unescape(text: str) -> View | None:
 
 
 def join_lines(text: str) -> View | None:
-    """Remove line breaks and indentation inside what may be one token; None if nothing changes."""
+    """Remove line breaks and indentation within a possible token; None if nothing changes."""
     return _replaced(text, _line_breaks(text))
 
 
 _Piece = tuple[int, int, str]
-"""A part of a source, from where to where, and the character that it becomes, or none."""
+"""Start and end of a source span, and the character it becomes, or an empty string."""
 
 
 def _replaced(text: str, pieces: Iterator[_Piece]) -> View | None:
@@ -154,7 +154,7 @@ def _entity(source: str) -> str:
 
 
 def _character(digits: str) -> str:
-    """The character of a percent-encoding or a backslash escape, without its first character."""
+    """The character of a percent-encoding or backslash escape, given without its first character."""
     code = int(digits.strip("uUx{}"), 8 if digits[0] in "01" else 16)
     return chr(code) if 32 <= code < 127 else ""
 
@@ -166,9 +166,9 @@ def _line_breaks(text: str) -> Iterator[_Piece]:
 
 
 def find_runs(text: str) -> list[tuple[int, int]]:
-    """Where 15 or more letters, digits and signs of base64 are in a row, not all of them small letters and signs.
+    """Runs of 15 or more letters, digits and base64 symbols, not all of them lowercase letters and symbols.
 
-    Every token has such a run, and ordinary text has few.
+    Every token contains such a run; ordinary text has few.
     """
     runs = []
     place = 0
@@ -179,7 +179,7 @@ def find_runs(text: str) -> list[tuple[int, int]]:
 
 
 def around_runs(text: str, runs: list[tuple[int, int]], before: int) -> View:
-    """Only the runs of a text, each with some characters before it."""
+    """Only the runs of a text, each with up to `before` preceding characters."""
     view = View()
     parts: list[str] = []
     length = done = 0
@@ -194,7 +194,7 @@ def around_runs(text: str, runs: list[tuple[int, int]], before: int) -> View:
 
 
 def decode_runs(text: str, runs: list[tuple[int, int]]) -> View | None:
-    """What base64 and hexadecimal runs say, as one text with what is between them left out; None if they say nothing."""
+    """Decode base64 and hexadecimal runs into one text, omitting what is between them; None if nothing is decoded."""
     view = View()
     parts: list[str] = []
     length = 0
@@ -213,7 +213,7 @@ def decode_runs(text: str, runs: list[tuple[int, int]]) -> View | None:
 
 
 def _stretches(run: str) -> Iterator[tuple[str, int, int, int]]:
-    """Printable stretches of a decoded run, each with its source, unit and step as `View.add` takes them."""
+    """Printable stretches of a decoded run, each with its source, unit and step as `View.add` expects them."""
     for digits in _HEX.finditer(run) if _LOOKS_HEX.search(run) else ():
         for shift in (0, 1):
             data = digits[0][shift:]
@@ -225,7 +225,7 @@ def _stretches(run: str) -> Iterator[tuple[str, int, int, int]]:
     for shift in range(4):
         data = run[shift:-1] if (len(run) - shift) % 4 == 1 else run[shift:]
         for piece, at in _printable(data + "=" * (-len(data) % 4), binascii.a2b_base64):
-            # A unit is the three bytes of four characters: begin at the first of them.
+            # A unit is three bytes from four characters: begin at the first character.
             yield " " * (at % 3) + piece, shift + at // 3 * 4, 3, 4
 
 

@@ -1,8 +1,8 @@
-"""Secrets in text, by named rules, and their redaction.
+"""Find secrets in text by named rules, and redact them.
 
 A rule is tried only where one of its words occurs, and its pattern is linear. Rules see the text as it is, then decoded: without
-escapes and entities, with string literals joined, and what base64 and hexadecimal runs say. Rules for tokens, which a prefix tells
-apart from any other text, also see it with line breaks removed.
+escapes and entities, with string literals joined, and with base64 and hexadecimal runs decoded. Rules for tokens, which have
+a distinctive prefix, also see it with line breaks removed.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import NamedTuple
 
 from hansard.guard.decoding import View, around_runs, decode_runs, find_runs, fold, join_lines, unescape
 
-# The start of a token: not inside a word, but also behind a line break that is written as an escape.
+# The start of a token: not inside a word, but also after a line break written as an escape.
 _START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"
-# Inside a word, a prefix that words end in (task-, mask_test_) needs digits and letters of both cases behind it.
+# Inside a word, a prefix that words end in (task-, mask_test_) must be followed by digits and letters of both cases.
 _MIXED = r"(?=[A-Za-z]{0,15}+\d)(?=[a-z0-9]{0,15}+[A-Z])(?=[A-Z0-9]{0,15}+[a-z])"
 _QUOTE = r"\\?[\"'`]"
 
 
 class Rule(NamedTuple):
-    """One kind of secret: a pattern, whose group 1 or whole match it is, and in lower case the words that its matches begin with.
+    """One kind of secret: a pattern (group 1 or the whole match is the secret), and the lowercase words its matches begin with.
 
     Words have at least two characters.
     """
@@ -31,18 +31,18 @@ class Rule(NamedTuple):
     words: tuple[str, ...]
     pattern: re.Pattern[str]
     accepts: Callable[[str], bool] | None = None
-    is_token: bool = True  # its prefix is distinctive: it is also found where a line break splits it
+    is_token: bool = True  # its prefix is distinctive: also found when a line break splits it
 
 
 class Secret(NamedTuple):
-    """A secret that was found: the rule that told it, and where it stands."""
+    """A secret that was found: the rule that matched, and where."""
 
     rule: str
     start: int
     end: int
 
 
-_CALL = "([{"  # behind a value: it is code that gives the secret, and not the secret
+_CALL = "([{"  # after a value: it is code that returns the secret, not the secret itself
 _NOT_SECRET = re.compile(
     r"(?i)(?:none|null|nil|true|false|undefined|string|str|text|bytes|number|required|optional|example|changeme|your|my|xxx|test)"
     r"(?:[-_ ]?(?:password|passwd|pwd|secret|token|api[-_]?key|key|here|value|goes|x+))*+$"
@@ -50,14 +50,14 @@ _NOT_SECRET = re.compile(
 
 
 def _is_password(value: str) -> bool:
-    """Whether a value is a secret and not a name, a call, a type or a placeholder."""
+    """Whether a value is a secret rather than a name, a call, a type or a placeholder."""
     if value[-1] in _CALL or _NOT_SECRET.match(value) or len(set(value)) < 4:
         return False
     return not value.replace("_", "").replace(".", "").isalpha() or not (value.islower() or "." in value)
 
 
 def _is_random(value: str) -> bool:
-    """Whether a value has what keys have: digits, letters, and many different ones; and is no call."""
+    """Whether a value looks like a key: digits and letters, many of them different, and not a call."""
     if value[-1] in _CALL:
         return False
     has_digit = any(character.isdigit() for character in value)
@@ -232,7 +232,7 @@ def _by_first_letters(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
 
 
 def _any_word(words: Iterable[str]) -> str:
-    """A pattern for the first letter of any of these words; its matches do not hide words that overlap."""
+    """A pattern for the first letter of any of these words; matches do not hide overlapping words."""
     rest: dict[str, list[str]] = {}
     for word in words:
         rest.setdefault(word[0], []).append(re.escape(word[1:]))
@@ -243,12 +243,12 @@ _OTHER_RULES = tuple(rule for rule in RULES if not rule.is_token)
 _TOKEN_RULES = _by_first_letters(rule for rule in RULES if rule.is_token)
 _TOKEN_WORDS = re.compile(_any_word(sorted({word for rule in RULES if rule.is_token for word in rule.words})))
 _ORDER = {rule.name: place for place, rule in enumerate(RULES)}
-_DEPTH = 3  # of encodings inside of encodings
-_BEFORE_RUN = 24  # characters of a prefix that are not in the run: hooks.slack.com, SharedAccessKey=
+_DEPTH = 3  # levels of nested encodings
+_BEFORE_RUN = 24  # characters of a prefix outside the run: hooks.slack.com, SharedAccessKey=
 
 
 def find_secrets(text: str) -> list[Secret]:
-    """Every secret in a text, in order; where rules overlap, the first of them in `RULES` says what it is."""
+    """Every secret in a text, in order; where rules overlap, the first one in `RULES` names it."""
     return _without_overlaps(list(_find(text, _DEPTH)))
 
 
@@ -269,12 +269,12 @@ def _find(text: str, depth: int) -> Iterator[Secret]:
 class _Layers:
     """A text as it is, unescaped once or more, and then without line breaks.
 
-    Words are looked for in the last layer only: decoding and joining can complete a word but never removes one.
+    Words are searched in the last layer only: decoding and joining can complete a word but never remove one.
     """
 
     def __init__(self, text: str, depth: int) -> None:
         self._texts = [fold(text)]
-        self._views: list[View] = []  # from each layer back to the one before
+        self._views: list[View] = []  # from each layer back to the previous one
         while len(self._views) < depth and (view := unescape(self._texts[-1])) is not None:
             self._views.append(view)
             self._texts.append(view.text)
@@ -284,7 +284,7 @@ class _Layers:
         self._lowered = _lower(self.joined)
 
     def source(self, start: int, end: int) -> tuple[int, int]:
-        """The span in the original text of a span in the joined one."""
+        """Map a span of the joined text back to the original text."""
         if self._lines is not None:
             start, end = self._lines.span(start, end)
         return self._source(len(self._views), start, end)
@@ -295,7 +295,7 @@ class _Layers:
         return start, end
 
     def occurrences(self, rule: Rule) -> list[int]:
-        """Where any word of a rule occurs in the joined text, in order."""
+        """Where any of a rule's words occurs in the joined text, in order."""
         places = []
         find = self._lowered.find
         for word in rule.words:
@@ -306,7 +306,7 @@ class _Layers:
         return sorted(places) if places else places
 
     def token_places(self) -> dict[Rule, list[int]]:
-        """Where words of tokens occur in a run or right before it, in order."""
+        """Where token words occur in a run or right before it, in order."""
         view = around_runs(self._lowered, self.runs, _BEFORE_RUN)
         places: dict[Rule, list[int]] = {}
         for found in _TOKEN_WORDS.finditer(view.text):
@@ -316,7 +316,7 @@ class _Layers:
         return places
 
     def matches(self, rule: Rule, places: list[int]) -> Iterator[Secret]:
-        """What a rule finds at these places, in any layer."""
+        """Secrets that a rule finds at these places, in any layer."""
         done = [0] * len(self._texts)
         done_joined = 0
         group = 1 if rule.pattern.groups else 0
@@ -339,7 +339,7 @@ class _Layers:
                     place = self._views[layer - 1].start(place)
 
     def _split_token(self, rule: Rule, lines: View, place: int) -> re.Match[str] | None:
-        """The match of a token in the joined text, as far as lines behind its first one look like a part of it."""
+        """Match a token in the joined text, including later lines only as far as they look like part of it."""
         match = rule.pattern.match(self.joined, place)
         breaks = [] if match is None else lines.breaks(place, match.end())
         if match is None or not breaks:
@@ -353,7 +353,7 @@ class _Layers:
 
 
 def _continues_token(line: str, after: str) -> bool:
-    """Whether the beginning of a line looks like the rest of a random token, and not like a word or the name of a variable."""
+    """Whether the beginning of a line looks like the rest of a random token rather than a word or a variable name."""
     has_both_cases = not line.islower() and not line.isupper() and not line[1:].islower()
     has_digit = any(character.isdigit() for character in line)
     has_letter = any(character.isalpha() for character in line)
@@ -361,11 +361,11 @@ def _continues_token(line: str, after: str) -> bool:
 
 
 def _lower(text: str) -> str:
-    """A text of the same length in lower case."""
+    """Lowercase a text without changing its length."""
     lowered = text.lower()
     if len(lowered) == len(text):
         return lowered
-    return "".join(letter.lower() if letter.isascii() else letter for letter in text)  # a few letters become two
+    return "".join(letter.lower() if letter.isascii() else letter for letter in text)  # a few letters would become two
 
 
 def _without_overlaps(found: list[Secret]) -> list[Secret]:
@@ -383,7 +383,7 @@ def _without_overlaps(found: list[Secret]) -> list[Secret]:
 
 
 def redact(text: str, before: str = "", after: str = "") -> str:
-    """The text with `[redacted: rule]` in the place of every secret, also of one that begins or ends in the texts around it."""
+    """Replace every secret with `[redacted: rule]`, including secrets that begin or end in the surrounding texts."""
     joined = f"{before}\n{text}\n{after}" if before or after else text
     low = len(before) + 1 if before or after else 0
     high = low + len(text)

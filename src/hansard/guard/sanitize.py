@@ -1,4 +1,4 @@
-"""Text without what a reader cannot see: escape sequences, control characters, bidirectional overrides, zero-width and tag characters."""
+"""Remove what readers cannot see: escape sequences, control characters, bidirectional overrides, zero-width and tag characters."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ ESCAPES = lazy_compile(
 )
 BREAKS = lazy_compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 
-# Models read what people cannot see: C0 but tab and newline, DEL, C1, soft hyphens, fillers, bidirectional and zero-width
-# characters, variation selectors, tag characters, annotations, halves of characters, what stands for no character.
+# Models read what people cannot see: C0 except tab and newline, DEL, C1, soft hyphens, fillers, bidirectional
+# and zero-width characters, variation selectors, tag characters, annotations, lone surrogates, noncharacters.
 _INVISIBLE = lazy_compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff"
