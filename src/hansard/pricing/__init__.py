@@ -1,5 +1,5 @@
-"""Dated prices: where they come from, which one applies to a message, and what its tokens cost, exactly.
+"""Dated prices: where they come from, which one applies to a message, and exactly what its tokens cost.
 
-`book` keeps the price data, `rates` resolves what applies when, `cost` multiplies and adds up,
-and `settle` brings the money side of the index up to date. Nothing here goes to the network but `book.fetch`.
+`book` holds the price data, `rates` resolves what applies when, `cost` multiplies and adds up,
+and `settle` brings the costs in the index up to date. Only `book.fetch` uses the network.
 """

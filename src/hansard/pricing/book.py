@@ -1,4 +1,4 @@
-"""The price data: genai-prices' own, or what the user fetched, kept in `prices.json` in a form that loads in milliseconds."""
+"""The price data: from genai-prices, or fetched by the user; stored in `prices.json` in a form that loads in milliseconds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice, Provider
 
 CONVERTED = os.path.join(os.path.dirname(__file__), "prices.json.zst")
-"""The data of the pinned genai-prices in our form, made by `tools/make_prices.py`: importing and converting it takes 0.25 s."""
+"""Data of the pinned genai-prices in our format, made by `tools/make_prices.py`: importing and converting it takes 0.25 s."""
 _FORMAT = 1
 _CLASSES = {
     "input_mtok": "input",
@@ -33,19 +33,19 @@ _CLASSES = {
 }
 
 
-# What somebody changed in the file by hand must be an amount still.
+# The file may have been edited by hand: prices must still be valid amounts.
 Amount = Annotated[str, msgspec.Meta(pattern=r"^[0-9]+(\.[0-9]+)?(E[+-]?[0-9]{1,2})?$")]
 
 
 class Price(msgspec.Struct, frozen=True):
-    """The price of one class: dollars as decimal text, and what it becomes for prompts above a size."""
+    """The price of one class: dollars as decimal text, and the prices for prompts above a size."""
 
     base: Amount
     tiers: tuple[tuple[int, Amount], ...] = ()
 
 
 class Card(msgspec.Struct, frozen=True):
-    """Prices that apply from a day on, where the request is as `when` says."""
+    """Prices that apply from a day on, to requests that match `when`."""
 
     prices: dict[str, Price]
     since: date | None = None
@@ -53,7 +53,7 @@ class Card(msgspec.Struct, frozen=True):
 
 
 class ModelPrices(msgspec.Struct, frozen=True):
-    """One model of one provider with every price it ever had; a later card goes before an earlier one."""
+    """One model of one provider with every price it ever had; later cards come first."""
 
     provider: str
     model: str
@@ -64,29 +64,29 @@ class ModelPrices(msgspec.Struct, frozen=True):
 
 
 class Book(msgspec.Struct, frozen=True):
-    """All prices, and where they are from."""
+    """All prices, and where they come from."""
 
     version: str
     dated: str
     package: str  # fingerprint of the installed package
     fetched_at: str | None
     models: tuple[ModelPrices, ...]
-    makers: dict[str, tuple[str, ...]]  # provider: beginnings and parts of model names that it claims
+    makers: dict[str, tuple[str, ...]]  # provider: prefixes and parts of model names that it claims
     format: int = _FORMAT
 
 
 class PricesUnavailable(HansardError):
-    """New prices could not be fetched; the ones there are stay in use."""
+    """New prices could not be fetched; the current ones stay in use."""
 
 
 def load(home: str) -> Book:
-    """The prices in use: what was fetched with the installed package, else what came with it."""
+    """The prices in use: those fetched with the installed package, otherwise those that came with it."""
     package = installed()
     kept = read(home)
     if kept is not None and kept.package == package:
         return kept
     book = _embedded(package)
-    with contextlib.suppress(OSError):  # a store that cannot be written still gets its answer
+    with contextlib.suppress(OSError):  # a read-only store still gets an answer
         _write(home, book)
     return book
 
@@ -102,7 +102,7 @@ def _embedded(package: str) -> Book:
 
 
 def read_converted() -> Book | None:
-    """The data that was converted ahead, None where it is missing or of another format."""
+    """Read the preconverted data; None if it is missing or in another format."""
     from zstandard import ZstdDecompressor, ZstdError
 
     try:
@@ -114,7 +114,7 @@ def read_converted() -> Book | None:
 
 
 def write_converted() -> Book:
-    """Convert the data of the installed package ahead."""
+    """Preconvert the data of the installed package."""
     from genai_prices.data import providers
     from zstandard import ZstdCompressor
 
@@ -125,7 +125,7 @@ def write_converted() -> Book:
 
 
 def read(home: str) -> Book | None:
-    """The kept prices, None where there are none or they cannot be read."""
+    """Read the stored prices; None if they are missing or unreadable."""
     try:
         with open(os.path.join(home, FILE_NAME), "rb") as file:
             book = msgspec.json.decode(file.read(), type=Book)
@@ -135,13 +135,13 @@ def read(home: str) -> Book | None:
 
 
 def fetch(home: str, url: str | None = None) -> Book:
-    """Fetch the newest prices over the network and keep them."""
+    """Fetch the newest prices over the network and store them."""
     from genai_prices.update_prices import DEFAULT_UPDATE_URL, UpdatePrices
 
     address = url or DEFAULT_UPDATE_URL
     try:
         snapshot = UpdatePrices(url=address).fetch()
-    except Exception as error:  # whatever the network, the server or the data did wrong
+    except Exception as error:  # any failure of the network, the server or the data
         raise PricesUnavailable(
             f"no prices could be fetched from {address} ({type(error).__name__}: {str(error).partition(chr(10))[0]}). The current prices stay in use"
         ) from error
@@ -176,7 +176,7 @@ def _converted(providers: Iterable[Provider], package: str, fetched_at: str | No
 
 
 def _newest(models: Iterable[ModelPrices]) -> str:
-    """The day of the newest prices that are in force; some are announced for later."""
+    """The date of the newest prices in force; some are announced for later."""
     today = datetime.now(UTC).date()
     days = (card.since for model in models for card in (*model.cards, *model.variants) if card.since is not None)
     return max((day.isoformat() for day in days if day <= today), default="")
@@ -204,7 +204,7 @@ def _listed(provider: str, model: ModelInfo) -> ModelPrices:
 def _cards(dated: Iterable[tuple[Any, ModelPrice, dict[str, str]]]) -> Iterator[Card]:
     for constraint, prices, when in dated:
         if constraint is not None and not hasattr(constraint, "start_date"):
-            continue  # a price for some hours of the day is no price of a model that we meet
+            continue  # no model that we meet is priced by the hour of the day
         since = constraint.start_date if constraint is not None else None
         yield Card(_prices(prices), since, dict(when))
 
@@ -221,7 +221,7 @@ def _prices(prices: ModelPrice) -> dict[str, Price]:
 
 
 def _is_whole(pattern: str) -> bool:
-    """Whether a pattern says all of a name, and can be used at all."""
+    """Whether a pattern is anchored at both ends and compiles."""
     import re
 
     try:
@@ -232,7 +232,7 @@ def _is_whole(pattern: str) -> bool:
 
 
 def _literals(clause: Any, *kinds: str) -> Iterator[str]:
-    """The texts of a clause that are of one of these kinds; parts of an `and` say too little by themselves."""
+    """The texts of a clause that are of one of these kinds; parts of an `and` are too vague by themselves."""
     for kind in kinds:
         text = getattr(clause, kind, None)
         if isinstance(text, str):

@@ -1,4 +1,4 @@
-"""Exact money: tokens times rates, and sums of them as rows of reports, without a digit lost. Only front ends round."""
+"""Exact money: tokens times rates, and their sums as report rows, without losing a digit. Only front ends round."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ ZERO = Decimal(0)
 
 
 def cost(rate: Rate, tokens: Tokens) -> Decimal | None:
-    """What tokens cost at a rate; None where no price is known."""
+    """What tokens cost at a rate; None if no price is known."""
     charged = parts(rate, tokens)
     return None if charged is None else total(charged.values())
 
 
 def parts(rate: Rate, tokens: Tokens) -> dict[str, Decimal] | None:
-    """What each class of tokens costs at a rate; None where no price is known."""
+    """What each class of tokens costs at a rate; None if no price is known."""
     if not rate.is_priced:
         return None
     charged = {}
@@ -40,7 +40,7 @@ def parts(rate: Rate, tokens: Tokens) -> dict[str, Decimal] | None:
 
 
 def cache_effect(rate: Rate, tokens: Tokens) -> tuple[Decimal, Decimal] | None:
-    """What cache reads saved, and what cache writes cost more, against plain input; None where no price is known."""
+    """What cache reads saved, and what cache writes cost extra, compared to plain input; None if no price is known."""
     if rate.input is None or rate.cache_read is None or rate.cache_write_5m is None or rate.cache_write_1h is None:
         return None
     saved = times(tokens.cache_read, EXACT.subtract(rate.input, rate.cache_read), _MILLION)
@@ -52,12 +52,12 @@ def cache_effect(rate: Rate, tokens: Tokens) -> tuple[Decimal, Decimal] | None:
 
 
 def recorded(billionths: int) -> Decimal:
-    """An amount that a client wrote."""
+    """An amount that a client recorded."""
     return Decimal(billionths).scaleb(_BILLION, EXACT)
 
 
 def times(count: int, price: Decimal | None, scale: int) -> Decimal:
-    """A count of things at a price per 10**-scale of them."""
+    """The cost of `count` items at a price per 10**-scale of them."""
     return EXACT.multiply(Decimal(count), price or ZERO).scaleb(scale, EXACT)
 
 
@@ -76,7 +76,7 @@ _COLUMNS = (
 
 
 def rates_of(ask: Callable[[str], Iterable[Any]]) -> dict[int, Rate]:
-    """All rates of an index, by their number in it."""
+    """All rates of an index, by their number."""
     return {row[0]: _rate(row) for row in ask(f"SELECT {_COLUMNS} FROM rates ORDER BY model, since, above, id")}
 
 
@@ -97,7 +97,7 @@ def _rate(row: Any) -> Rate:
 
 
 def data_of(ask: Callable[[str], Iterable[Any]]) -> PriceData | None:
-    """Where the rates of an index come from; None before any model was met."""
+    """Where the rates of an index come from; None before any model was seen."""
     for (value,) in ask("SELECT value FROM meta WHERE name = 'price_data'"):
         version, dated, fetched_at, overrides = msgspec.json.decode(value)
         fetched = datetime.fromisoformat(fetched_at) if fetched_at else None
@@ -113,7 +113,7 @@ Key = tuple[int, int]  # rate, has_recorded
 
 
 class _Units(NamedTuple):
-    """Amounts as whole numbers of units of one power of ten."""
+    """Amounts as integers, in units of one power of ten."""
 
     each: tuple[int, ...]
     place: int
@@ -123,7 +123,7 @@ _BILLIONTHS = _Units((1,), -9)
 
 
 class _Money:
-    """An exact sum that is kept as a whole number: several times faster than adding decimals."""
+    """An exact sum kept as an integer: several times faster than adding decimals."""
 
     __slots__ = ("_place", "_units")
 
@@ -131,7 +131,7 @@ class _Money:
         self._units = self._place = 0
 
     def add(self, counts: Iterable[int], prices: _Units) -> None:
-        """Add so many of each at its price."""
+        """Add each count at its price."""
         units, place = sum(map(mul, counts, prices.each)), prices.place
         if place < self._place:
             self._units *= 10 ** (self._place - place)
@@ -143,11 +143,11 @@ class _Money:
 
 
 class _UnitPrices(NamedTuple):
-    """What one of each class costs at a rate; None where no price is known."""
+    """What one of each class costs at a rate; None if no price is known."""
 
     costs: _Units | None
-    saves: _Units | None  # one token that was read from the cache
-    extra: _Units | None  # one written for 5 minutes, and for an hour
+    saves: _Units | None  # one token read from the cache
+    extra: _Units | None  # one token written for 5 minutes, and for an hour
 
 
 @lru_cache(maxsize=512)
@@ -169,7 +169,7 @@ def _units(amounts: Iterable[Decimal]) -> _Units:
 
 
 class Sums:
-    """What some messages add up to, kept apart by rate because money is tokens times rate."""
+    """Sums over some messages, kept separate by rate because money is tokens times rate."""
 
     __slots__ = ("first", "groups", "last")
 
@@ -179,7 +179,7 @@ class Sums:
         self.last = 0
 
     def add(self, rate: int, has_recorded: int, numbers: Iterable[Any]) -> None:
-        """Take the columns of `SUMS` of one group."""
+        """Add the `SUMS` columns of one group."""
         *counts, first, last = numbers
         known = self.groups.get((rate, has_recorded))
         if known is None:
@@ -191,7 +191,7 @@ class Sums:
         self.last = max(self.last, last or 0)
 
     def merge(self, other: Sums) -> None:
-        """Add what other messages add up to."""
+        """Add the sums of other messages."""
         for (rate, has_recorded), counts in other.groups.items():
             self.add(rate, has_recorded, (*counts, other.first, other.last))
 
@@ -254,7 +254,7 @@ class Sums:
 
 
 def charge(rate: Rate, tokens: Tokens, *, has_recorded: bool, billionths: int, mode: str) -> Any:
-    """What a group of messages costs in a mode, a Decimal; None where that is not known."""
+    """What a group of messages costs in a mode, as a Decimal; None if unknown."""
     if has_recorded and mode != "calculate":
         return recorded(billionths)
     return None if mode == "recorded" else cost(rate, tokens)

@@ -1,4 +1,4 @@
-"""Which rates apply to the messages of a model: one for every stretch of time and every size of prompt, without gap or overlap."""
+"""Which rates apply to a model's messages: one for every period and every prompt size, without gaps or overlaps."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 from hansard.model.ledger import PriceOverride, Rate
 from hansard.pricing.book import Book, Card, ModelPrices, Price
 
-# What the maker's price list says of every model whose own prices are missing.
+# The maker's price list gives these for every model whose own prices are missing.
 _DERIVED = {
     "cache_write_5m": (Decimal("1.25"), "5-minute cache writes at 1.25 times the input rate"),
     "cache_write_1h": (Decimal(2), "1-hour cache writes at twice the input rate"),
     "cache_read": (Decimal("0.1"), "cache reads at a tenth of the input rate"),
 }
 _WEB_SEARCH = Decimal(10)
-_LONGEST_NAME = 200  # characters of a model's name that may mean something
+_LONGEST_NAME = 200  # longest model name that is looked up
 _HALF = Decimal("0.5")
 AT_STANDARD = "at the standard rate"
 _PLAIN_TIERS = frozenset({"", "standard"})
@@ -27,7 +27,7 @@ CLASSES = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", 
 
 
 class RateKey(NamedTuple):
-    """What a message says that its price depends on, beside its time and size."""
+    """What a message's price depends on, besides its time and size."""
 
     model: str
     service_tier: str
@@ -36,7 +36,7 @@ class RateKey(NamedTuple):
 
 
 class _Cell(NamedTuple):
-    """The answer for one stretch of time and one size of prompt."""
+    """The answer for one period and one prompt size."""
 
     priced_as: str | None
     prices: tuple[Decimal | None, ...]
@@ -45,7 +45,7 @@ class _Cell(NamedTuple):
 
 
 def resolve(book: Book, overrides: Sequence[PriceOverride], asked: RateKey) -> list[Rate]:
-    """The rates of a model as messages name it, in order of time, then of size."""
+    """The rates of a model as messages name it, ordered by time, then size."""
     listed = find(book, asked.model)
     mine = [override for override in overrides if _applies(override, asked)]
     cards = (*listed.cards, *listed.variants) if listed is not None else ()
@@ -90,7 +90,7 @@ def unpriced(key: RateKey) -> Rate:
 
 
 def find(book: Book, name: str) -> ModelPrices | None:
-    """The model of the price data that a name means: the maker's own list first, then the seller that the name itself tells."""
+    """The model in the price data that a name refers to: the maker's own list first, then the seller that the name itself gives."""
     names = spellings(name) if len(name) <= _LONGEST_NAME else []
     for provider in _sellers(book, name, names[-1] if names else ""):
         listed = [model for model in book.models if model.provider == provider]
@@ -146,7 +146,7 @@ def _cell(
 
 
 def _modify(found: dict[str, Decimal], asked: RateKey, known: frozenset[str]) -> list[str]:
-    """Halve the prices of a batch, and tell what has a price of its own that nobody knows."""
+    """Halve the prices of a batch, and note what has a separate price that is unknown."""
     notes = []
     has_tier = not known.isdisjoint(("service_tier", "processing"))
     if asked.service_tier == "batch" and not has_tier:
@@ -164,7 +164,7 @@ def _modify(found: dict[str, Decimal], asked: RateKey, known: frozenset[str]) ->
 def _special(
     listed: ModelPrices, asked: RateKey, day: date | None, size: int | None
 ) -> tuple[dict[str, Decimal], frozenset[str]]:
-    """Prices of their own that the data has for a tier, a speed or a place, and for which of these."""
+    """Separate prices in the data for a tier, speed or region, and which of these they cover."""
     context = {"service_tier": asked.service_tier, "speed": asked.speed, "inference_geo": asked.inference_geo}
     if asked.service_tier == "batch":
         context["processing"] = "batch"
@@ -183,7 +183,7 @@ def _is_active(card: Card, day: date | None) -> bool:
 
 
 def _priced(price: Price, size: int | None) -> Decimal:
-    """A class's price for prompts of more than `size` tokens: the whole request goes up together."""
+    """A class's price for prompts of more than `size` tokens: it applies to the whole request."""
     amount = price.base
     for start, higher in sorted(price.tiers):
         if size is not None and size >= start:
@@ -192,7 +192,7 @@ def _priced(price: Price, size: int | None) -> Decimal:
 
 
 def _finished(priced_as: str, found: dict[str, Decimal | None], source: str, notes: list[str]) -> _Cell:
-    """Fill in what the price data leaves out."""
+    """Fill in what the price data omits."""
     base = found.get("input")
     if base is None or found.get("output") is None:
         return _Cell(None, (None,) * len(CLASSES), source, ("the price data has no price for input and output",))
@@ -209,7 +209,7 @@ def _midnight(day: date | None) -> datetime | None:
     return None if day is None else datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
-# Gateways and clouds write who sells the model before its name, and which revision of the deployment behind it.
+# Gateways and clouds put the seller before the model's name, and the deployment's revision after it.
 _SELLER = re.compile(r"^(?:[a-z0-9_.-]++/)*+(?:(?:us|eu|apac|global|jp|au|ca|sa|me|af|us-gov)\.)?(?:anthropic\.)?")
 _REVISION = re.compile(r"(?:-v\d+(?::\d+)?)$")
 _WINDOW = re.compile(r"\[[^\[\]]*\]$")
@@ -217,12 +217,12 @@ _DATE = re.compile(r"(?:[-@](?:20\d{6}|20\d{2}-\d{2}-\d{2})|[-@]latest|@default)
 
 
 def spellings(name: str) -> list[str]:
-    """A model's name as the price data may have it, the most exact first."""
+    """Ways the price data may spell a model's name, the most exact first."""
     full = name.strip().lower()
     bare = _REVISION.sub("", _WINDOW.sub("", _SELLER.sub("", full)))
     return list(dict.fromkeys(spelling for spelling in (full, bare, _DATE.sub("", bare)) if spelling))
 
 
 def seller(name: str) -> str:
-    """Who is named before a slash, empty where nobody is."""
+    """The seller before a slash; empty if there is none."""
     return name.strip().lower().rpartition("/")[0].rpartition("/")[2]

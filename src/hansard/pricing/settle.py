@@ -1,7 +1,7 @@
-"""Bringing the money side of the index up to date: rates for every model that is met, sums per quarter of an hour, sessions' costs.
+"""Bring the costs in the index up to date: rates for every model seen, sums per quarter of an hour, costs of sessions.
 
-The index knows which quarters of which sessions changed; only these are summed again. Other prices mean that everything is
-priced again, from the rows of `usage`: no transcript is read for it.
+The index knows which quarters of which sessions changed; only these are summed again. When prices change, everything is
+priced again from the rows of `usage`, without reading transcripts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FOREVER = 1 << 62
 _AT_ONCE = 16  # sessions
-_RULES = 1  # another number: what is stored was resolved by other rules
+_RULES = 1  # bump when the rules change: everything is then priced again
 _SUMS = (
     "sum(messages), sum(lower_bounds), sum(input), sum(output), sum(cache_read), sum(cache_write_5m), sum(cache_write_1h),"
     " sum(web_searches), sum(recorded), sum(progress_only), min(first_ts), max(last_ts)"
@@ -34,22 +34,22 @@ Isolated = Callable[[str], AbstractContextManager[Any]]
 
 
 class Prices:
-    """The prices of a store: the data in its home, and what the user's configuration says."""
+    """The prices of a store: the data in its home, and the user's overrides."""
 
     def __init__(self, home: str, overrides: Sequence[PriceOverride] = ()) -> None:
         self.home = home
         self.overrides = tuple(overrides)
         self._book: Book | None = None
-        self._print = ""  # of the data that was loaded
+        self._print = ""  # of the loaded data
 
     @property
     def book(self) -> Book:
-        """The price data, loaded at the first question."""
+        """The price data, loaded on first use."""
         from hansard.pricing.book import load
         from hansard.pricing.settle import fingerprint
 
         while self._book is None:
-            # Loading may write the file anew, and another process may fetch one meanwhile: what is signed is what was read.
+            # Loading may rewrite the file, and another process may fetch one meanwhile: sign what was read.
             self._print = fingerprint(self.home)
             book = load(self.home)
             if self._print == fingerprint(self.home):
@@ -57,7 +57,7 @@ class Prices:
         return self._book
 
     def signature(self) -> str:
-        """What the resolved rates depend on; found without loading the data."""
+        """What the resolved rates depend on; computed without loading the data."""
         from hansard.pricing.settle import fingerprint
 
         known = self._print if self._book is not None else fingerprint(self.home)
@@ -75,12 +75,12 @@ class Prices:
 
 
 def settle(db: Sql, prices: Prices, isolated: Isolated = nullcontext) -> None:
-    """Price whatever changed; all of it where the prices did.
+    """Price what changed, or everything if the prices changed.
 
-    The rates of a model are looked up inside `isolated(its name)`, which may keep what is raised there from the others.
+    Rates of a model are looked up inside `isolated(name)`, which may contain errors so that other models are unaffected.
     """
     if not is_settled(db, prices) and db.execute("SELECT 1 FROM usage LIMIT 1").fetchone() is not None:
-        _ = prices.book  # which may write it anew, and so change what it is recognised by
+        _ = prices.book  # may rewrite the data, which changes its fingerprint
     if not is_settled(db, prices):
         db.execute("DELETE FROM rates")
         db.execute("DELETE FROM spending")
@@ -97,7 +97,7 @@ def settle(db: Sql, prices: Prices, isolated: Isolated = nullcontext) -> None:
 
 
 def _sum(db: Sql) -> None:
-    """Sum the unsettled quarters, a few sessions at a time: to sort all messages of a history would take memory by its size."""
+    """Sum the unsettled quarters, a few sessions at a time: sorting all messages of a history would need memory in proportion."""
     sessions = [row[0] for row in db.execute("SELECT DISTINCT session_id FROM unsettled ORDER BY session_id")]
     key = f"c.{_KEY.replace(', ', ', c.')}"
     for at in range(0, len(sessions), _AT_ONCE):
@@ -111,18 +111,18 @@ def _sum(db: Sql) -> None:
 
 
 def is_settled(db: Sql, prices: Prices) -> bool:
-    """Whether what is priced was priced with these prices."""
+    """Whether everything was priced with these prices."""
     row = db.execute("SELECT value FROM meta WHERE name = 'prices'").fetchone()
     return row is not None and row[0] == prices.signature()
 
 
 def _resolve(db: Sql, prices: Prices, isolated: Isolated) -> None:
-    """Find rates for everything that messages name and that has none."""
+    """Find rates for everything that messages name and that has none yet."""
     unsettled = (
         f"unsettled n CROSS JOIN usage u ON u.session_id = n.session_id"
         f" AND u.ts BETWEEN n.quarter * {QUARTER} AND n.quarter * {QUARTER} + {QUARTER - 1}"
     )
-    # Without any rate nothing is settled, and a plain scan is several times faster.
+    # Without any rates nothing is settled, and a plain scan is several times faster.
     has_rates = db.execute("SELECT 1 FROM rates LIMIT 1").fetchone() is not None
     new = db.execute(
         f"SELECT DISTINCT u.model, u.service_tier, u.speed, u.inference_geo FROM {unsettled if has_rates else 'usage u'}"
@@ -135,7 +135,7 @@ def _resolve(db: Sql, prices: Prices, isolated: Isolated) -> None:
     from hansard.pricing.rates import RateKey, resolve, unpriced
 
     data = prices.book
-    # In a store that was empty the data is written only now, which changes what it is recognised by.
+    # In an empty store the data is written only now, which changes its fingerprint.
     db.execute("INSERT OR REPLACE INTO meta VALUES ('prices', ?)", (prices.signature(),))
     db.execute(
         "INSERT OR REPLACE INTO meta VALUES ('price_data', ?)",
@@ -174,7 +174,7 @@ def _milliseconds(moment: datetime | None, default: int) -> int:
 
 
 def _sessions(db: Sql) -> None:
-    """What the sessions cost whose quarters were summed again."""
+    """Update the costs of sessions whose quarters were summed again."""
     import json
 
     from hansard.model.ledger import Tokens
@@ -218,14 +218,14 @@ def installed() -> str:
         return "none"
     place = spec.submodule_search_locations[0]
     with contextlib.suppress(OSError):
-        # The same in every environment with this version, so that two of them can share a store.
+        # The same in every environment with this version, so that several can share a store.
         versions = [name for name in os.listdir(os.path.dirname(place)) if name.startswith("genai_prices-")]
         return f"{','.join(sorted(versions))} {os.path.getsize(os.path.join(place, 'data.py'))}"
     return "none"
 
 
 def fingerprint(home: str) -> str:
-    """What tells whether the prices in use are still the same, without reading them."""
+    """Identifies the prices in use without reading them."""
     kept = "none"
     with contextlib.suppress(OSError):
         known = os.stat(os.path.join(home, FILE_NAME))
