@@ -16,13 +16,13 @@ CERTAINTIES = {
     "marked": "nothing but another tool's mark says that an agent wrote it",
     "unknown": "nothing recorded explains it: somebody typed it, or the transcript is missing",
 }
-"""How sure it is that a session wrote a line, the surest first."""
+"""How certain it is that a session wrote a line, most certain first."""
 LINES = lazy_compile(r"(\d{1,9})(?:[-,](\d{1,9}))?")
 """One line, or a range such as 40-60."""
 
 
 def line_range(text: str) -> tuple[int, int]:
-    """Parse the first and the last line of a range."""
+    """Parse a range into its first and last line."""
     found = LINES.fullmatch(text.strip())
     first, last = (int(found[1]), int(found[2] or found[1])) if found is not None else (0, 0)
     if not 1 <= first <= last:
@@ -31,21 +31,21 @@ def line_range(text: str) -> tuple[int, int]:
 
 
 class Mark(Struct, frozen=True):
-    """What another tool left in the repository about who wrote something: data to weigh, not proof."""
+    """A trace left in the repository by another tool about who wrote something: evidence to weigh, not proof."""
 
     source: str  # git-ai, agent-trace, Claude-Session, Entire-Checkpoint, Hansard-Session, Co-Authored-By
-    value: str  # the session, checkpoint or author that it names
+    value: str  # the session, checkpoint or author it names
     commit: str
     tool: str | None = None
     model: str | None = None
     path: str | None = None  # None: the whole commit
-    lines: tuple[tuple[int, int], ...] = ()  # first and last, of the file in that commit
+    lines: tuple[tuple[int, int], ...] = ()  # first and last line, in that commit's file
 
 
 class BlamedCommit(Struct, frozen=True):
     """A commit as git has it."""
 
-    commit: str  # the whole hash; zeros: not committed yet
+    commit: str  # full hash; zeros: not committed yet
     author: str
     authored_at: Timestamp | None
     committed_at: Timestamp | None
@@ -54,21 +54,21 @@ class BlamedCommit(Struct, frozen=True):
 
 
 class RecordedEdit(Struct, frozen=True):
-    """A tool call that wrote lines, where it stands, and what it cost."""
+    """A tool call that wrote lines, where it is recorded, and what it cost."""
 
-    number: int  # in the list of its report
+    number: int  # index in the report's list
     session_id: str
     title: str  # of the session
     agent_id: str  # empty: the session's own thread
-    turn: int | None  # None: the session's thread does not show it
-    prompt: str | None  # how it begins, on one line
+    turn: int | None  # None: not shown in the session's thread
+    prompt: str | None  # its beginning, on one line
     model: str | None
     at: Timestamp | None
     tool: str
-    path: str  # as the call names it
+    path: str  # as named in the call
     added: int  # lines
-    lines: int  # of these, how many of the report are from it
-    cost_usd: PlainDecimal | None  # of the messages that led to it; None: no price is known
+    lines: int  # lines of the report that came from it
+    cost_usd: PlainDecimal | None  # of the messages that produced it; None: no price is known
     root: str
     transcript: str  # the evidence
     generation: int
@@ -78,15 +78,15 @@ class RecordedEdit(Struct, frozen=True):
 
 
 class BlamedLine(Struct, frozen=True):
-    """A line, the commit that brought it, and the edit that wrote it."""
+    """A line, the commit that introduced it, and the edit that wrote it."""
 
     number: int
     text: str
     commit: str
-    path: str  # of the file in that commit
+    path: str  # the file's path in that commit
     certainty: str  # one of CERTAINTIES
     edit: int | None  # the number of a RecordedEdit
-    cost_usd: PlainDecimal | None  # its share of what the edit cost
+    cost_usd: PlainDecimal | None  # its share of the edit's cost
     mark: Mark | None = None
 
 
@@ -95,12 +95,12 @@ class BlameReport(Struct, frozen=True):
 
     repository: str
     path: str  # relative to the repository
-    rev: str | None  # None: as it is in the working tree
+    rev: str | None  # None: the working tree
     lines: tuple[BlamedLine, ...]
     commits: tuple[BlamedCommit, ...]
     edits: tuple[RecordedEdit, ...]
     counts: dict[str, int]  # lines by certainty
-    cost_usd: PlainDecimal | None  # of all lines; None: none has a price
+    cost_usd: PlainDecimal | None  # of all lines; None: no line has a price
 
 
 class CommitReport(Struct, frozen=True):
@@ -109,27 +109,27 @@ class CommitReport(Struct, frozen=True):
     repository: str
     commit: BlamedCommit
     files: tuple[BlameReport, ...]
-    sessions: tuple[Contribution, ...]  # the one with the most lines first
+    sessions: tuple[Contribution, ...]  # most lines first
     counts: dict[str, int]
     cost_usd: PlainDecimal | None
-    skipped: tuple[str, ...]  # files that are binary or too large
+    skipped: tuple[str, ...]  # binary or oversized files
 
 
 class Contribution(Struct, frozen=True):
-    """What one session gave to one commit."""
+    """What one session contributed to one commit."""
 
     session_id: str
     title: str
     made: bool  # the session itself ran `git commit`
-    lines: int  # of the commit that the session's edits wrote
-    added: int  # lines that the commit adds in all
-    cost_usd: PlainDecimal | None  # of the messages that count for this commit
-    transcript: str | None = None  # where the `git commit` stands, or the first of the edits
+    lines: int  # lines of the commit written by the session's edits
+    added: int  # all lines that the commit adds
+    cost_usd: PlainDecimal | None  # of the messages attributed to this commit
+    transcript: str | None = None  # location of the `git commit`, or of the first edit
     offset: int | None = None
 
 
 class Commit(Struct, frozen=True):
-    """A commit and the sessions that had a part in it."""
+    """A commit and the sessions that contributed to it."""
 
     repository: str
     commit: str
@@ -146,11 +146,11 @@ class Commit(Struct, frozen=True):
 
 
 class CommitPage(Struct, frozen=True):
-    """Commits that sessions had a part in, the newest first."""
+    """Commits that sessions contributed to, newest first."""
 
-    repositories: tuple[str, ...]  # that were looked into
-    missing: tuple[str, ...]  # projects that are no repository on this machine
+    repositories: tuple[str, ...]  # repositories searched
+    missing: tuple[str, ...]  # projects without a repository on this machine
     commits: tuple[Commit, ...]
-    pull_requests: tuple[str, ...]  # addresses that transcripts name
+    pull_requests: tuple[str, ...]  # URLs found in transcripts
     total: int
     cost_usd: PlainDecimal | None

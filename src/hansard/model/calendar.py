@@ -1,7 +1,7 @@
-"""Which day a quarter of an hour belongs to, where the user lives.
+"""Which local day a quarter of an hour belongs to.
 
-Every time zone is off UTC by a multiple of fifteen minutes, and changes only at such times, so a quarter of an hour lies in
-one hour, day, week and month of any zone. Only the changes between two times are looked up; the rest is arithmetic in SQL.
+Every time zone is offset from UTC by a multiple of fifteen minutes, and changes only at such times, so a quarter of an hour falls
+within one hour, day, week and month in any zone. Only the changes between two times are looked up; the rest is arithmetic in SQL.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ class Zone:
 
     @property
     def name(self) -> str:
-        """Its IANA name where that can be found out."""
+        """Its IANA name, if known."""
         return getattr(self.info, "key", None) or (str(self.info) if self.info is not None else _local_name())
 
     @property
     def asked(self) -> str | None:
-        """The name that `find_zone` knows it by."""
+        """The name to pass to `find_zone`."""
         return None if self.info is None else self.name
 
     def local(self, moment: datetime) -> datetime:
-        """A time as a clock in the zone shows it."""
+        """Convert a time to the zone."""
         return moment.astimezone(self.info)
 
     def midnight(self, day: date) -> datetime:
-        """When a day begins, as the first quarter of an hour that belongs to it."""
+        """When a day begins: the start of its first quarter of an hour."""
         guess = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) // _SECONDS
         wanted = (day - _EPOCH).days
         quarter = guess - self.shift(guess)
@@ -59,13 +59,13 @@ class Zone:
         return int((moment.utcoffset() or timedelta()).total_seconds() // _SECONDS)
 
     def shifts(self, low: int, high: int) -> list[tuple[int, int]]:
-        """The shifts between two quarters: each with the first quarter it holds for, in order."""
+        """UTC offsets between two quarters: each with the first quarter that it applies to, in order."""
         found = [(low, self.shift(low))]
         at = low
         while at < high:
             later = min(at + _STEP, high)
             if self.shift(later) != found[-1][1]:
-                first, last = at, later  # the shift changes after `first`, at the latest in `last`
+                first, last = at, later  # the offset changes after `first`, no later than `last`
                 while last - first > 1:
                     middle = (first + last) // 2
                     first, last = (middle, last) if self.shift(middle) == found[-1][1] else (first, middle)
@@ -75,7 +75,7 @@ class Zone:
         return found
 
     def sql(self, low: int, high: int) -> str:
-        """The local number of the column `quarter`, as SQL; all quarters must lie between the two."""
+        """SQL for the local number of the column `quarter`; all quarters must be between the two."""
         shifts = self.shifts(low, high)
         if len(shifts) == 1:
             return f"(quarter + {shifts[0][1]})"
@@ -84,7 +84,7 @@ class Zone:
 
 
 def find_zone(name: str | None) -> Zone:
-    """The zone that a user names; the system's own for None."""
+    """The zone that a user names; None is the system's own."""
     if name is None or name.lower() == "local":
         return Zone()
     if name.upper() in ("UTC", "Z"):
@@ -103,7 +103,7 @@ def find_zone(name: str | None) -> Zone:
 
 
 def day_of(number: int) -> date:
-    """The day with that number since 1970."""
+    """The date that is `number` days after 1970-01-01."""
     return _EPOCH + timedelta(days=number)
 
 

@@ -1,4 +1,4 @@
-"""Tool calls and the files they changed, over all sessions.
+"""Tool calls and the files they changed, across all sessions.
 
 Forks, replays and former generations repeat calls: each counts once here, for the session that made it.
 """
@@ -14,15 +14,15 @@ from hansard.model.fields import Timestamp
 
 
 class Call(Struct, frozen=True):
-    """A tool call as lists show it, and where it stands."""
+    """A tool call as lists show it, and where it is recorded."""
 
     tool: str
     at: Timestamp | None
-    path: str | None  # the file that it reads or changes
+    path: str | None  # the file it reads or changes
     change: str | None  # create, update, edit, notebook; None: it changed no file
     added: int  # lines
     removed: int
-    duration_ms: int | None  # None: it has no result, or no time is known
+    duration_ms: int | None  # None: it has no result, or the time is unknown
     is_error: bool
     has_result: bool
     session_id: str
@@ -34,10 +34,10 @@ class Call(Struct, frozen=True):
     transcript: str
     generation: int
     offset: int  # of its line in the transcript
-    block: int  # its number in the line
-    is_shown: bool  # False: it stands only in a former generation or a copy, which the session's thread does not have
-    subject: str | None = None  # what it is about, on one line; None where that was not asked for
-    output: str | None = None  # how its result begins, on one line; None where that was not asked for, or there is none
+    block: int  # its index in the line
+    is_shown: bool  # False: only in a former generation or a copy, which the session's thread does not include
+    subject: str | None = None  # what it is about, on one line; None if not requested
+    output: str | None = None  # how its result begins, on one line; None if not requested, or there is no result
 
 
 class CallPage(Struct, frozen=True):
@@ -62,7 +62,7 @@ class ChangedFile(Struct, frozen=True):
 
 
 class FilePage(Struct, frozen=True):
-    """A page of changed files; pass `next_cursor` to get the next one. The sums are over all pages."""
+    """A page of changed files; pass `next_cursor` to get the next one. The sums cover all pages."""
 
     files: tuple[ChangedFile, ...]
     next_cursor: str | None
@@ -73,7 +73,7 @@ class FilePage(Struct, frozen=True):
 
 
 class ChangedFolder(Struct, frozen=True):
-    """A folder with changed files in it, at any depth; folders that hold nothing but one other are one with it."""
+    """A folder that contains changed files, at any depth; folders that contain only one other folder are merged with it."""
 
     path: str
     files: int
@@ -84,17 +84,17 @@ class ChangedFolder(Struct, frozen=True):
 
 
 class FolderPage(Struct, frozen=True):
-    """What lies in a folder: folders and files, the last changed first."""
+    """The contents of a folder: folders and files, most recently changed first."""
 
     under: str  # empty: the top
     folders: tuple[ChangedFolder, ...]
     files: tuple[ChangedFile, ...]
-    total: int  # of both
-    is_truncated: bool  # there are more than are listed
+    total: int  # folders and files
+    is_truncated: bool  # there are more than listed
 
 
 class FileHistory(Struct, frozen=True):
-    """Everything that tool calls did to one file, and a page of it, the newest first."""
+    """Everything that tool calls did to one file, and a page of it, newest first."""
 
     path: str
     project: str
@@ -109,7 +109,7 @@ class FileHistory(Struct, frozen=True):
 
 
 class ToolSums(Struct, frozen=True):
-    """What the calls of one tool add up to, or those of all."""
+    """Totals of one tool's calls, or of all calls."""
 
     tool: str  # empty in the totals
     server: str | None  # of an MCP tool
@@ -117,7 +117,7 @@ class ToolSums(Struct, frozen=True):
     errors: int
     duration_ms: int  # of the calls whose result has a time, as in `Work`
     timed_calls: int
-    median_ms: int | None  # None: none has a time
+    median_ms: int | None  # None: no call has a time
     p95_ms: int | None
     lines_added: int
     lines_removed: int
@@ -138,7 +138,7 @@ TOOL_SORTS: dict[str, Callable[[ToolSums], Any]] = {
     "sessions": lambda sums: sums.sessions,
     "last": lambda sums: sums.last_at.timestamp() if sums.last_at is not None else 0.0,
 }
-"""What tools can be sorted by."""
+"""Sort keys for tools."""
 
 
 class ToolDay(Struct, frozen=True):
@@ -150,11 +150,11 @@ class ToolDay(Struct, frozen=True):
 
 
 class ToolReport(Struct, frozen=True):
-    """Every tool, the most used first; they add up to the totals, which are the ledger's `Work`."""
+    """Every tool, most used first; the totals are the ledger's `Work`."""
 
     timezone: str
     since: Timestamp | None
     until: Timestamp | None
     tools: tuple[ToolSums, ...]
     totals: ToolSums
-    days: tuple[ToolDay, ...]  # those on which there were any, in order; calls of unknown time are in none
+    days: tuple[ToolDay, ...]  # days with calls, in order; calls with an unknown time are on none of them

@@ -1,7 +1,7 @@
-"""A session as it is to be shown, neutral of where: threads of turns, turns of items, items of parts.
+"""A session prepared for display, independent of the output: threads of turns, turns of items, items of parts.
 
-Terminal, Markdown, HTML and JSON are all drawn from this, so they cannot disagree. Texts are as the transcript has them:
-whoever draws them makes them safe for their place.
+Terminal, Markdown, HTML and JSON are all rendered from this, so they cannot disagree. Texts are as in the transcript:
+renderers must escape them for their output.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ PERSISTED = "whole output from a file beside the transcript"
 class _Part(Struct, frozen=True, tag_field="part", tag=str.lower):
     @property
     def part(self) -> str:
-        """What it is called in JSON: its class in lower case."""
+        """Its name in JSON: the class name in lower case."""
         return type(self).__name__.lower()
 
     def as_plain(self) -> dict[str, Any]:
-        """One object, with what it is called."""
+        """One object, including its name."""
         return {**asdict(self), "part": self.part}
 
 
@@ -38,7 +38,7 @@ class Prose(_Part, frozen=True):
 
 
 class Plain(_Part, frozen=True):
-    """Text as it is."""
+    """Plain text."""
 
     text: str
 
@@ -53,14 +53,14 @@ class Code(_Part, frozen=True):
 
 
 class Diff(_Part, frozen=True):
-    """What changed in a file: lines that begin with a plus, a minus or a space, under headers that begin with @@."""
+    """Changes to a file: lines that begin with a plus, a minus or a space, under headers that begin with @@."""
 
     text: str
     path: str = ""
 
 
 class Console(_Part, frozen=True):
-    """What a program wrote; its colours are in it, and whatever else it tried."""
+    """Program output, with its colours and any other escape sequences."""
 
     text: str
 
@@ -72,7 +72,7 @@ class Facts(_Part, frozen=True):
 
 
 class Checklist(_Part, frozen=True):
-    """Todos, tasks, or a question's options: each with its state."""
+    """Todos, tasks, or a question's options, each with its state."""
 
     items: tuple[tuple[str, str], ...]  # (pending, in_progress, completed, deleted, chosen, open), text
 
@@ -88,13 +88,13 @@ Part = Prose | Plain | Code | Diff | Console | Facts | Checklist | Picture
 
 
 class CallFacts(Struct, frozen=True):
-    """What is short to say about a tool call; in JSON a list of words."""
+    """Short facts about a tool call; in JSON a list of words."""
 
     change: tuple[int, int] | None = None  # lines added and removed
     duration_ms: int | None = None
-    outcome: str = ""  # failed, no result, running; empty where all is well
-    is_persisted: bool = False  # the whole output is from a file beside the transcript
-    kind: ToolKind = "other"  # what the tool is for; drawings need it, JSON does not have it
+    outcome: str = ""  # failed, no result, running; empty on success
+    is_persisted: bool = False  # the full output is in a file beside the transcript
+    kind: ToolKind = "other"  # what the tool is for; renderers need it, JSON omits it
 
     def as_plain(self) -> list[str]:
         return [
@@ -108,39 +108,39 @@ class CallFacts(Struct, frozen=True):
 class Item(Struct, frozen=True):
     """One thing said or done."""
 
-    anchor: str  # unique in its thread, and the same in every drawing: byte offset of the line, and the block in it
+    anchor: str  # unique in its thread, and the same in every output: byte offset of the line, and the block in it
     kind: (
         str  # prompt, reply, thinking, tool, command, bash, output, compaction, summary, error, notification, note, ...
     )
     who: str  # user, assistant, client
     at: Timestamp | None
-    title: str  # of a tool: its name; else empty
-    subject: str  # what a tool's call is about, on one line
+    title: str  # name of a tool; otherwise empty
+    subject: str  # what a tool call is about, on one line
     facts: CallFacts
-    parts: tuple[Part, ...]  # what was said, or what a tool was given
-    results: tuple[Part, ...]  # what a tool gave back
+    parts: tuple[Part, ...]  # what was said, or a tool's input
+    results: tuple[Part, ...]  # a tool's output
     is_error: bool
-    branch: int  # 0: what the session went on with
-    forks: tuple[int, ...]  # the branches that begin here instead
+    branch: int  # 0: the branch that the session continued
+    forks: tuple[int, ...]  # alternative branches that begin here
     model: str | None
     queued: bool
     uuid: str | None
     transcript: str
     offset: int
     length: int
-    thread: DisplayThread | None = None  # of the subagent that the call made
+    thread: DisplayThread | None = None  # of the subagent that the call started
 
 
 class Turn(Struct, frozen=True):
-    """A prompt and all that followed from it."""
+    """A prompt and everything that followed from it."""
 
     number: int
     items: tuple[Item, ...]
     started_at: Timestamp | None
     ended_at: Timestamp | None
-    api_messages: int  # that this session owns; subagents of the turn included
+    api_messages: int  # owned by this session; subagents of the turn included
     tokens: Tokens
-    cost_usd: PlainDecimal | None  # None where something was used and nothing of it has a price
+    cost_usd: PlainDecimal | None  # None if something was used but nothing has a price
     is_lower_bound: bool = False  # some messages were cut off, or have no price
 
 
@@ -149,12 +149,12 @@ class DisplayThread(Struct, frozen=True):
 
     agent: Agent | None
     turns: tuple[Turn, ...]
-    not_shown: dict[str, int]  # records that say nothing to a reader, by kind
+    not_shown: dict[str, int]  # records that mean nothing to a reader, by kind
 
 
 class Display(Struct, frozen=True):
     """A whole session."""
 
     session: Session
-    thread: DisplayThread  # without turns where only subagents are left
+    thread: DisplayThread  # without turns if only subagents are left
     others: tuple[DisplayThread, ...]  # subagents whose calls are not in any thread

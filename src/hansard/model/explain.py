@@ -1,4 +1,4 @@
-"""A figure of the ledger with everything it came from: rates, messages, lines. Counts and money are exact."""
+"""A ledger figure with everything it was computed from: rates, messages, lines. Counts and money are exact."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from hansard.model.ledger import Pricing, Rate, UsageRow
 class Charge(Struct, frozen=True):
     """One class of tokens at one rate: `count` at `price` is `cost_usd`."""
 
-    name: str  # as a row of a report calls it: input_tokens, ..., web_searches
+    name: str  # as in a report row: input_tokens, ..., web_searches
     count: int
-    price: PlainDecimal | None  # dollars per million tokens, per thousand searches; None: not known
-    cost_usd: PlainDecimal | None  # None: this is not how the cost was found
+    price: PlainDecimal | None  # dollars per million tokens, per thousand searches; None: unknown
+    cost_usd: PlainDecimal | None  # None: the cost was not computed this way
 
 
 class ExplainedRate(Struct, frozen=True):
-    """What the messages at one rate add up to; the costs of all of these are the figure."""
+    """Totals of the messages at one rate; the costs of all rates add up to the figure."""
 
     rate: Rate
-    found_by: str  # rate: tokens times rate; recorded: what the client wrote; unpriced: in no cost
+    found_by: str  # rate: tokens times rate; recorded: what the client wrote; unpriced: not in any cost
     messages: int
     lower_bound_messages: int
     charges: tuple[Charge, ...]
@@ -29,7 +29,7 @@ class ExplainedRate(Struct, frozen=True):
 
 
 class ExplainedLine(Struct, frozen=True):
-    """A line about a message: where it stands, what it states, and what of that counts."""
+    """A line about a message: where it is, what it states, and which of that counts."""
 
     number: int  # from 1, the owner first
     root: str
@@ -52,10 +52,10 @@ class ExplainedLine(Struct, frozen=True):
     web_searches: int
     recorded_usd: PlainDecimal | None
     is_owner: bool
-    wins: tuple[str, ...]  # the classes that count as it states them
-    copy: str | None  # in another transcript than the owner, by: fork, replay, ..., generation, file, session
+    wins: tuple[str, ...]  # the classes that count as this line states them
+    copy: str | None  # if in another transcript than the owner, why: fork, replay, ..., generation, file, session
     note: str = ""  # why it states nothing
-    is_shown: bool = True  # False: in a generation of its file that the session is not read from
+    is_shown: bool = True  # False: in a generation of its file that is not used for the session
 
 
 class ExplainedClass(Struct, frozen=True):
@@ -63,15 +63,15 @@ class ExplainedClass(Struct, frozen=True):
 
     name: str
     count: int
-    line: int | None  # number of the first line that states it; None: no line states any
+    line: int | None  # number of the first line that states it; None: no line states one
     why: str  # only line, all lines agree, maximum of n lines, ...
-    remainder: int  # of the flat cache write, which no lifetime claims: counted as 5 minutes
+    remainder: int  # of the flat cache write, not assigned to a lifetime: counted as 5 minutes
     price: PlainDecimal | None
     cost_usd: PlainDecimal | None
 
 
 class ExplainedMessage(Struct, frozen=True):
-    """An API message: whose it is, its lines, what won, and the arithmetic."""
+    """An API message: its session, its lines, which values won, and the arithmetic."""
 
     key: str
     at: Timestamp | None
@@ -83,22 +83,22 @@ class ExplainedMessage(Struct, frozen=True):
     agent_type: str
     branch: str | None
     tool: str | None
-    owner: str  # why the first of the lines owns it
+    owner: str  # why the first line owns it
     lines: tuple[ExplainedLine, ...]
     classes: tuple[ExplainedClass, ...]
     is_lower_bound: bool
     lower_bound: str  # why output is a lower bound
-    prompt_tokens: int  # by which the rate's size is chosen
+    prompt_tokens: int  # determines the rate's size
     rate: Rate
     found_by: str  # rate, recorded, unpriced
     recorded_usd: PlainDecimal | None
     cost_usd: PlainDecimal | None
-    agrees: bool  # its lines, read again, give what the ledger has
+    agrees: bool  # its lines, read again, match the ledger
     notes: tuple[str, ...]
 
 
 class Explanation(Struct, frozen=True):
-    """A figure, the arithmetic that gives it, and the dearest of its messages; `shown` and `rest` add up to it."""
+    """A figure, the arithmetic behind it, and its most expensive messages; `shown` and `rest` add up to it."""
 
     by: tuple[str, ...]
     key: dict[str, str | None]

@@ -1,4 +1,4 @@
-"""Types of fields that JSON Schema must be told about: how `serialize.plain` writes them."""
+"""Field types with extra JSON Schema, which describes how `serialize.plain` writes them."""
 
 from __future__ import annotations
 

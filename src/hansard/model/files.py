@@ -1,4 +1,4 @@
-"""Logs and small files of the record, how sessions are linked, what is odd about them, and what could not be stored or indexed."""
+"""Logs and small files of the record, links between sessions, their anomalies, and what could not be stored or indexed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Link(Struct, frozen=True):
     source: str
     target: str
     relation: str
-    turn: int | None = None  # of a fork or branch: the last of its source's turns that it copied
+    turn: int | None = None  # of a fork or branch: the last turn copied from its source
 
 
 class FileChange(Struct, frozen=True):
@@ -65,7 +65,7 @@ class FileChange(Struct, frozen=True):
 
 
 class Todo(Struct, frozen=True):
-    """One entry of a todo list or task list, as its file last said."""
+    """One entry of a todo list or task list, as last written to its file."""
 
     session_id: str
     agent_id: str
@@ -74,17 +74,17 @@ class Todo(Struct, frozen=True):
 
 
 class IssueExample(Struct, frozen=True):
-    """One place with an issue: bytes of a transcript."""
+    """One occurrence of an issue: bytes of a transcript."""
 
     transcript: str
     offset: int
     length: int
     detail: str
-    session_id: str = ""  # empty: of none, as in history.jsonl
+    session_id: str = ""  # empty: no session, as in history.jsonl
 
 
 class IssueKind(Struct, frozen=True):
-    """Issues of one kind, with a few places to look at."""
+    """Issues of one kind, with a few examples."""
 
     reason: str
     count: int
@@ -104,7 +104,7 @@ class Drift(Struct, frozen=True):
 
 
 class RestoreAction(StrEnum):
-    """What stands at the target now, and so what a restore means."""
+    """What exists at the target now, and so what a restore does."""
 
     WRITE = "write"
     SAME = "same"
@@ -114,7 +114,7 @@ class RestoreAction(StrEnum):
 
 
 class RestoreItem(Struct, frozen=True):
-    """One file to give back."""
+    """One file to restore."""
 
     path: str
     target: str
@@ -122,17 +122,17 @@ class RestoreItem(Struct, frozen=True):
     action: RestoreAction
     mtime_ns: int
     base: str
-    """The directory that nothing may be written outside of."""
+    """Nothing may be written outside this directory."""
     generation: int | None
     snapshot: int | None
     reason: str = ""
     """Why it is impossible."""
     unproven_from: int | None = None
-    """The offset from which on its content is unproven: it was read while the file was being written."""
+    """The offset from which its content is unproven: it was read while the file was being written."""
 
 
 class Coverage(Struct, frozen=True):
-    """What answers are made from, the newest transcripts, and what there is."""
+    """How much answers cover (the newest transcripts), out of how much there is."""
 
     transcripts: int
     transcripts_total: int
@@ -141,10 +141,10 @@ class Coverage(Struct, frozen=True):
 
 
 class Problem(Struct, frozen=True):
-    """A file or a part of the record that is in quarantine: everything else goes on without it until it changes."""
+    """A quarantined file or part of the record: everything else continues without it until it changes."""
 
     stage: str
-    """read: not kept; rows, text, session, side_file, snapshot: kept, and not indexed."""
+    """read: not stored; rows, text, session, side_file, snapshot: stored, but not indexed."""
     subject: str
     """The source file, or the session."""
     reason: str

@@ -1,7 +1,7 @@
-"""The gate: all text of transcripts that leaves the library passes it, and redaction is applied there.
+"""The gate: all transcript text that leaves the library passes through it and is redacted there.
 
-The classes that front ends get texts from (the engine, threads, searches of the record) are `gated`: what any of their public
-methods and properties returns is passed through `release`. So a new method cannot forget it. What must be verbatim says so by name.
+The classes that front ends get text from (the engine, threads, searches of the record) are `gated`: what their public
+methods and properties return goes through `release`, so a new method cannot forget it. Exceptions are declared with `verbatim`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import msgspec
 
 Redact = Callable[[str], str]
 VERBATIM: dict[str, list[str]] = {}
-"""What is given out as it was recorded: the exceptions by name, and the methods that give it."""
-_AS_THEY_ARE = frozenset({"session_id", "agent_id", "uuid", "tool_use_id", "next_cursor"})  # ask for something again
+"""Exceptions that return text as it was recorded: their names, and the methods that return it."""
+_AS_THEY_ARE = frozenset({"session_id", "agent_id", "uuid", "tool_use_id", "next_cursor"})  # used in later requests
 
 _T = TypeVar("_T")
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def verbatim(name: str) -> Callable[[_Method], _Method]:
-    """Mark a method of a gated class that gives texts exactly as they were recorded."""
+    """Mark a method of a gated class that returns text exactly as it was recorded."""
 
     def mark(method: _Method) -> _Method:
         VERBATIM.setdefault(name, []).append(method.__qualname__)
@@ -33,7 +33,7 @@ def verbatim(name: str) -> Callable[[_Method], _Method]:
 
 
 def gated(kind: type[_T]) -> type[_T]:
-    """Pass everything that instances of a class give out through their gate: `redact`, None where nothing is redacted."""
+    """Pass everything that instances of a class return through their `redact`; None redacts nothing."""
     for name, member in list(vars(kind).items()):
         if name.startswith("_") and name != "__iter__":
             continue
@@ -58,13 +58,13 @@ def _released(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def release(value: _T, redact: Redact) -> _T:
-    """A value with all texts in it redacted; what is iterated is redacted on the way."""
+    """Redact all texts in a value; iterators are redacted lazily."""
     return cast("_T", _release(value, redact))
 
 
 def _release(value: Any, redact: Redact) -> Any:
     if isinstance(value, str):
-        return redact(value) if type(value) is str else value  # a member of an enumeration is not text
+        return redact(value) if type(value) is str else value  # enum members are not text
     if isinstance(value, bytes):
         return _release_bytes(value, redact)
     if isinstance(value, msgspec.Struct):

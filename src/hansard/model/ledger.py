@@ -1,4 +1,4 @@
-"""Tokens and money: what the ledger answers with. Money is an exact `Decimal` of US dollars, None where no price is known."""
+"""Tokens and money, as the ledger reports them. Money is an exact `Decimal` of US dollars, None if no price is known."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hansard.model.fields import PlainDecimal, Timestamp
 
 
 class Tokens(Struct, frozen=True):
-    """What API messages used, by class."""
+    """Tokens that API messages used, by class."""
 
     input: int = 0
     output: int = 0
@@ -27,16 +27,16 @@ class Tokens(Struct, frozen=True):
 
 
 class Rate(Struct, frozen=True):
-    """What one model costs, at a time, for a size of prompt: dollars per million tokens and per thousand searches."""
+    """The price of one model, at a time, for a prompt size: dollars per million tokens and per thousand searches."""
 
     model: str  # as the transcripts name it
     service_tier: str
     speed: str
     inference_geo: str
-    since: Timestamp | None  # valid from, None: always was
-    until: Timestamp | None  # and before
+    since: Timestamp | None  # valid from; None: always
+    until: Timestamp | None  # exclusive
     above: int | None  # for prompts of more tokens than this
-    upto: int | None  # and of at most so many
+    upto: int | None  # at most this many
     priced_as: str | None  # the model in the price data; None: no price is known
     input: PlainDecimal | None
     output: PlainDecimal | None
@@ -49,7 +49,7 @@ class Rate(Struct, frozen=True):
 
     @property
     def is_understated(self) -> bool:
-        """Whether messages were asked for at a dearer rate that nobody knows."""
+        """Whether messages requested a more expensive rate that is unknown."""
         return any(note.endswith("at the standard rate") for note in self.notes)
 
     @property
@@ -59,7 +59,7 @@ class Rate(Struct, frozen=True):
 
 
 class PriceOverride(Struct, frozen=True):
-    """A price that the user sets for a model, in the units of `Rate`; what is left out follows from `input`."""
+    """A price that the user sets for a model, in the units of `Rate`; omitted ones are derived from `input`."""
 
     model: str  # as the transcripts name it, with or without its date
     input: PlainDecimal
@@ -68,8 +68,8 @@ class PriceOverride(Struct, frozen=True):
     cache_write_5m: PlainDecimal | None = None
     cache_write_1h: PlainDecimal | None = None
     web_search: PlainDecimal | None = None
-    since: date | None = None  # from the beginning of that day in UTC
-    until: date | None = None  # to the beginning of that day
+    since: date | None = None  # from the start of that day in UTC
+    until: date | None = None  # to the start of that day
     above: int | None = None  # only for prompts of more tokens than this
     speed: str | None = None  # only at this speed
     service_tier: str | None = None  # only in this tier
@@ -79,14 +79,14 @@ class PriceData(Struct, frozen=True):
     """Where the rates come from."""
 
     source: str  # genai-prices
-    version: str  # of the package whose data it is, or that fetched it
-    dated: str  # the day of the newest price in it
+    version: str  # of the package that contains or fetched the data
+    dated: str  # the day of the newest price
     fetched_at: Timestamp | None  # None: the data that came with the package
-    overrides: int  # how many prices the configuration adds
+    overrides: int  # number of prices from the configuration
 
 
 class Pricing(Struct, frozen=True):
-    """By which prices a report was made, and what about them is not certain."""
+    """The prices that a report used, and what is uncertain about them."""
 
     data: PriceData
     mode: str  # auto, calculate, recorded
@@ -112,8 +112,8 @@ class Work(Struct, frozen=True):
 class UsageRow(Struct, frozen=True):
     """One row of a report, or its total."""
 
-    key: dict[str, str | None]  # dimension: value, in the order asked for; None: not known
-    about: dict[str, str]  # what else is known of the key: a session's title and project, a subagent's task
+    key: dict[str, str | None]  # dimension: value, in the requested order; None: unknown
+    about: dict[str, str]  # more about the key: a session's title and project, a subagent's task
     input_tokens: int
     output_tokens: int
     cache_read_tokens: int
@@ -122,12 +122,12 @@ class UsageRow(Struct, frozen=True):
     web_searches: int
     api_messages: int
     lower_bound_messages: int  # their output_tokens are only lower bounds
-    unpriced_messages: int  # in no cost
-    recorded_messages: int  # their cost is what the client wrote
-    understated_messages: int  # fast, or elsewhere, at the standard rate because no other is known
-    cost_usd: PlainDecimal | None  # of what has a price; None where nothing has
-    cache_saved_usd: PlainDecimal | None  # what cache reads would have cost more as plain input
-    cache_extra_usd: PlainDecimal | None  # what cache writes cost more than plain input
+    unpriced_messages: int  # not in any cost
+    recorded_messages: int  # their cost is the one the client wrote
+    understated_messages: int  # fast, or in another region, at the standard rate because no other is known
+    cost_usd: PlainDecimal | None  # of what has a price; None if nothing has
+    cache_saved_usd: PlainDecimal | None  # what cache reads would have cost extra as plain input
+    cache_extra_usd: PlainDecimal | None  # what cache writes cost beyond plain input
     unpriced_models: tuple[str, ...]
     first_at: Timestamp | None
     last_at: Timestamp | None
@@ -137,7 +137,7 @@ class UsageRow(Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """All tokens, of every class."""
+        """All tokens of all classes."""
         return (
             self.input_tokens
             + self.output_tokens
@@ -147,7 +147,7 @@ class UsageRow(Struct, frozen=True):
         )
 
     def as_plain(self) -> dict[str, Any]:
-        """One flat object, the key first; without what was not asked for."""
+        """One flat object, the key first; without what was not requested."""
         rest = asdict(self)
         key, about = rest.pop("key"), rest.pop("about")
         flat = {**key, **about, **key, **rest}
@@ -159,7 +159,7 @@ class UsageRow(Struct, frozen=True):
 
 
 class UsageReport(Struct, frozen=True):
-    """Rows that add up to the totals, by which dimensions, and at which prices."""
+    """Rows that add up to the totals, with their dimensions and prices."""
 
     by: tuple[str, ...]
     timezone: str
@@ -171,14 +171,14 @@ class UsageReport(Struct, frozen=True):
 
 
 class BillingBlock(Struct, frozen=True):
-    """Five hours from the first message after a pause, as the plans' limits count; or the pause between two."""
+    """Five hours from the first message after a pause, as plan limits count; or the pause between two blocks."""
 
     start: Timestamp
     end: Timestamp
     is_gap: bool
     is_active: bool
     usage: UsageRow | None  # None in a gap
-    burn_usd_per_hour: PlainDecimal | None = None  # only of the active one
+    burn_usd_per_hour: PlainDecimal | None = None  # only for the active block
     burn_tokens_per_minute: int | None = None
     projected_usd: PlainDecimal | None = None
     projected_tokens: int | None = None
@@ -186,29 +186,29 @@ class BillingBlock(Struct, frozen=True):
 
 
 class Blocks(Struct, frozen=True):
-    """Blocks in order, at which prices."""
+    """Blocks in order, and their prices."""
 
     blocks: tuple[BillingBlock, ...]
     pricing: Pricing
 
 
 class Limit(Struct, frozen=True):
-    """How much may be spent in a period, by a project or by all."""
+    """How much may be spent in a period, by a project or overall."""
 
     period: str  # day, week, month
     limit_usd: PlainDecimal
-    warn_at: PlainDecimal  # the share of it from which on it is near
-    project: str | None = None  # a path, or a part of one
+    warn_at: PlainDecimal  # share of the limit from which it counts as near
+    project: str | None = None  # a path, or part of one
 
 
 class Budget(Struct, frozen=True):
-    """A limit of the configuration and how much of it is spent."""
+    """A configured limit and how much of it is spent."""
 
     period: str  # day, week, month
     project: str | None  # None: everything
     limit_usd: PlainDecimal
-    spent_usd: PlainDecimal | None  # None where nothing of it has a price
-    unpriced_messages: int  # not in what is spent
+    spent_usd: PlainDecimal | None  # None if nothing has a price
+    unpriced_messages: int  # not included in spent_usd
     lower_bound_messages: int
     share: PlainDecimal  # spent / limit
     state: str  # ok, near, over
@@ -218,22 +218,22 @@ class Budget(Struct, frozen=True):
 class CurrentTotal(Struct, frozen=True):
     """What some messages used and cost."""
 
-    cost_usd: PlainDecimal | None  # of what has a price; None where nothing has
-    tokens: int  # of every class
+    cost_usd: PlainDecimal | None  # of what has a price; None if nothing has
+    tokens: int  # of all classes
     api_messages: int
     lower_bound_messages: int  # their output is only a lower bound
-    unpriced_models: tuple[str, ...]  # what they did is not in `cost_usd`
+    unpriced_models: tuple[str, ...]  # not included in `cost_usd`
 
 
 class CurrentUsage(Struct, frozen=True):
-    """What a session, today and the present five-hour block have cost so far, as far as the store is up to date."""
+    """What a session, today and the current five-hour block have cost so far, as far as the store is up to date."""
 
     at: Timestamp
     session_id: str | None
-    session: CurrentTotal | None  # with its subagents; None: nothing of it is in the store
+    session: CurrentTotal | None  # with its subagents; None: not in the store
     today: CurrentTotal
     today_since: Timestamp
-    block: CurrentTotal | None  # None: a message sent now would begin a new block
+    block: CurrentTotal | None  # None: a message sent now would start a new block
     block_start: Timestamp | None
     block_end: Timestamp | None
     burn_usd_per_hour: PlainDecimal | None  # in the block, from its first message to now

@@ -1,4 +1,4 @@
-"""What things are called: short names of projects, handles of malformed ids, paths of projects that were moved."""
+"""Naming: short names of projects, handles for malformed ids, paths of moved projects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def shortest_names(paths: Iterable[str]) -> dict[str, str]:
-    """Each path's shortest unique suffix: as many of its last parts as no other path ends in, else the path itself."""
+    """Each path's shortest suffix of whole parts that no other path ends in, otherwise the path itself."""
     distinct = dict.fromkeys(paths)
     counts = Counter(suffix for path in distinct for suffix in _suffixes(path))
     return {path: next((name for name in _suffixes(path) if counts[name] == 1), path) for path in distinct}
@@ -26,7 +26,7 @@ def _suffixes(path: str) -> Iterator[str]:
 
 
 # UUIDs, and the ids that clients give to subagents: 3f2a91c0, a1b2c3d4e5f60718, acompact-9f31c2, aprompt_suggestion-77ab01,
-# areview-tests-0123456789abcdef. The index names threads inside of main files sidechain-3f2a91c0.
+# areview-tests-0123456789abcdef. The index names threads inside main files sidechain-3f2a91c0.
 _ID = lazy_compile(
     r"(?:[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}|[0-9a-f]{6,17}|sidechain-[0-9a-f]{1,16}|a(?=[a-z_-]{1,32}-[0-9a-f]+\Z)[a-z]+(?:[_-][a-z]+){0,3}-[0-9a-f]{6,16})\Z"
 )
@@ -34,7 +34,7 @@ _HANDLE = lazy_compile(r"id-[0-9a-f]{16}\Z")
 
 
 def shown_id(id_: str) -> str:
-    """The id itself if it has the form of an id or a handle, else a handle: a short hash that is taken wherever an id is."""
+    """The id itself if it looks like an id or a handle, otherwise a handle: a short hash that is accepted in place of the id."""
     if not id_ or _ID.match(id_) or _HANDLE.match(id_):
         return id_
     from hashlib import sha256
@@ -43,17 +43,17 @@ def shown_id(id_: str) -> str:
 
 
 def is_handle(name: str) -> bool:
-    """Whether a name has the form of a handle. An id can be spelled so too; a name then means the id that it is the hash of, if there is one."""
+    """Whether a name looks like a handle. An id can look like one too; the name then refers to the id with that hash, if any."""
     return _HANDLE.match(name) is not None
 
 
 def is_windows(path: str) -> bool:
-    """Whether a path is written as Windows does: with a drive, or as a share."""
+    """Whether a path is a Windows path: with a drive, or a share."""
     return (path[1:2] == ":" and path[0].isalpha()) or path.startswith("\\\\")
 
 
 def moved_path(path: str, old: str, new: str) -> str | None:
-    """Where a path is since `old` has become `new`; None for one that lies elsewhere."""
+    """Map a path under `old` to `new`; None if it is elsewhere."""
     here = old.rstrip("/\\") or old
     head, rest = path[: len(here)], path[len(here) :]
     if head != here and not (is_windows(old) and head.casefold() == here.casefold()):
@@ -66,7 +66,7 @@ def moved_path(path: str, old: str, new: str) -> str | None:
 
 
 def follow_moves(path: str, moves: Mapping[str, str]) -> str:
-    """Where a path is after all moves, the most specific first; a circle ends where it began."""
+    """Apply all moves to a path, the most specific first; a cycle ends where it began."""
     seen = {path}
     while moves:
         for old in sorted(moves, key=len, reverse=True):

@@ -1,4 +1,4 @@
-"""Our totals beside those of other ways of counting, each difference split by its causes."""
+"""Our totals beside those of other counting methods, each difference split by cause."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from hansard.model.ledger import Pricing
 
 
 class Counted(Struct, frozen=True):
-    """What a way of counting adds up to, or how much more it is than another; None where it does not say."""
+    """The totals of a counting method, or a difference between two; None if it does not state a figure."""
 
-    messages: int | None  # what it takes for one answer
+    messages: int | None  # as it counts them
     input_tokens: int
     output_tokens: int
     cache_read_tokens: int
     cache_write_tokens: int
-    cache_write_1h_tokens: int | None  # of these, the ones kept for an hour
+    cache_write_1h_tokens: int | None  # part of the above, stored for an hour
     web_searches: int
     cost_usd: PlainDecimal | None  # of what has a price
-    unpriced_messages: int = 0  # in no cost
+    unpriced_messages: int = 0  # not in any cost
 
     @property
     def tokens(self) -> int:
-        """All tokens, of every class."""
+        """All tokens of all classes."""
         return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
 
     def __add__(self, other: Counted) -> Counted:
@@ -37,15 +37,15 @@ class Counted(Struct, frozen=True):
         return Counted(*map(_minus, astuple(self)))
 
     def __sub__(self, other: Counted) -> Counted:
-        """How much more it is."""
+        """The difference."""
         return self + -other
 
     def __bool__(self) -> bool:
-        """Whether there is anything in it."""
+        """Whether anything is nonzero."""
         return any(astuple(self))
 
     def as_plain(self) -> dict[str, Any]:
-        """One object; what has no price at all costs nothing that is known."""
+        """One object; the cost is null if nothing has a price."""
         plain = asdict(self)
         if self.messages and self.unpriced_messages == self.messages:
             plain["cost_usd"] = None
@@ -61,43 +61,43 @@ def _plus(one: Any, other: Any) -> Any:
         return None
     if isinstance(one, int):
         return one + other
-    # The numbers of a history have more digits than a sum of the usual precision keeps.
+    # A history's numbers have more digits than the default decimal precision keeps.
     return Context(prec=200).add(one, other)
 
 
 class DifferenceStep(Struct, frozen=True):
     """One cause of a difference, and its size."""
 
-    cause: str  # a word for programs
+    cause: str  # for programs
     about: str  # a sentence for people
     amount: Counted
 
 
 class CountingMethod(Struct, frozen=True):
-    """A way of counting: from ours to its total, cause by cause; the steps add up to the difference."""
+    """A counting method: from our total to its total, cause by cause; the steps add up to the difference."""
 
     name: str  # lines, ccusage, agentsview, tokscale, cost-state, stats-cache
     title: str
     rule: str  # how it counts, in a sentence
-    compared: Counted  # ours, of the same part of the history
+    compared: Counted  # ours, for the same part of the history
     total: Counted
     steps: tuple[DifferenceStep, ...]
     notes: tuple[str, ...] = ()
 
     @property
     def difference(self) -> Counted:
-        """How much more it is than ours."""
+        """How much its total exceeds ours."""
         return self.total - self.compared
 
     def as_plain(self) -> dict[str, Any]:
-        """One object, with the difference."""
+        """One object, including the difference."""
         plain = asdict(self)
         steps, notes = plain.pop("steps"), plain.pop("notes")
         return {**plain, "difference": self.difference, "steps": steps, "notes": notes}
 
 
 class ClientDifference(Struct, frozen=True):
-    """A session in which the client's own totals of a model are not what its transcripts show."""
+    """A session in which the client's own totals for a model differ from its transcripts."""
 
     session_id: str
     model: str
@@ -115,7 +115,7 @@ class ClientCheck(Struct, frozen=True):
 
 
 class PeerModel(Struct, frozen=True):
-    """What is left over of one model."""
+    """The unexplained remainder of one model."""
 
     model: str
     stated: Counted
@@ -124,19 +124,19 @@ class PeerModel(Struct, frozen=True):
 
 
 class PeerCheck(Struct, frozen=True):
-    """The real output of another tool beside our simulation of its rule."""
+    """The real output of another tool compared with our simulation of its rule."""
 
     tool: str
     report: str  # daily, session, models, ...
     stated: Counted
     simulated: CountingMethod
-    unexplained: Counted  # what the rule as we know it does not give
-    models: tuple[PeerModel, ...]  # where something is left over; the greatest first
+    unexplained: Counted  # not accounted for by the rule as we know it
+    models: tuple[PeerModel, ...]  # with a remainder; greatest first
     notes: tuple[str, ...] = ()
 
 
 class Reconciliation(Struct, frozen=True):
-    """Our totals, and every other way of counting beside them."""
+    """Our totals, and every other counting method beside them."""
 
     ours: Counted
     lower_bound_messages: int  # whose output is only a lower bound
@@ -146,7 +146,7 @@ class Reconciliation(Struct, frozen=True):
     lines: int  # that state usage
     transcripts: int
     bytes_read: int
-    damaged: int  # places of the record that could not be read
+    damaged: int  # places in the record that could not be read
     ways: tuple[CountingMethod, ...]
     client: ClientCheck | None
     peer: PeerCheck | None

@@ -1,4 +1,4 @@
-"""Sessions whose transcripts are gone everywhere, and what other files still say about them."""
+"""Sessions whose transcripts are lost, and what other files still say about them."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from msgspec import Struct
 from hansard.model.fields import Timestamp
 
 MARK = "This is a reconstruction, not a transcript: replies, tool calls and their results are lost."
-"""What every view of a reconstruction says first."""
+"""Shown first in every view of a reconstruction."""
 
 
 class LostSession(Struct, frozen=True):
-    """A session without a transcript, and how much is known of it."""
+    """A session without a transcript, and how much is known about it."""
 
-    name: str  # what `reconstruct` takes: the id, or a made-up name where no file tells one
-    session_id: str | None  # old lines of history.jsonl name none
+    name: str  # what `reconstruct` takes: the id, or a made-up name if no file gives one
+    session_id: str | None  # missing in old lines of history.jsonl
     project: str  # empty: unknown
-    title: str  # or what was asked first
+    title: str  # or the first prompt
     started_at: Timestamp | None
-    ended_at: Timestamp | None  # of what is known; it may have gone on
+    ended_at: Timestamp | None  # last known time; the session may have continued
     prompts: int
     pastes: int
     file_versions: int
     todos: int
-    commits: int  # in the project's repository at that time, whoever made them
+    commits: int  # in the project's repository at that time, by anyone
     sources: tuple[str, ...]  # history, file-history, todos, title, sessions-index, subagents, other, git
 
 
 class LostSessions(Struct, frozen=True):
-    """Sessions that are gone, the newest first."""
+    """Lost sessions, newest first."""
 
     sessions: tuple[LostSession, ...]
     total: int
@@ -39,12 +39,12 @@ class RecoveredPaste(Struct, frozen=True):
 
     number: int  # as in `[Pasted text #1]`
     kind: str  # text, image, ...
-    text: str | None  # None: it was not kept
-    source: str  # history, paste-cache; empty: not kept
+    text: str | None  # None: not stored
+    source: str  # history, paste-cache; empty: not stored
 
 
 class RecoveredPrompt(Struct, frozen=True):
-    """A prompt that history.jsonl remembers."""
+    """A prompt from history.jsonl."""
 
     text: str
     at: Timestamp | None
@@ -54,9 +54,9 @@ class RecoveredPrompt(Struct, frozen=True):
 
 
 class FileVersion(Struct, frozen=True):
-    """What a file was before the client changed it; `Hansard.read_side_file` gives its bytes."""
+    """A file's content before the client changed it; `Hansard.read_side_file` returns its bytes."""
 
-    file: str | None  # its path, where a known path fits the name of the copy
+    file: str | None  # its path, if a known path matches the copy's name
     version: int | None
     size: int
     modified_at: Timestamp | None
@@ -65,32 +65,32 @@ class FileVersion(Struct, frozen=True):
 
 
 class RecoveredTodo(Struct, frozen=True):
-    """An entry of the session's todo or task list, as its file last said."""
+    """An entry of the session's todo or task list, as last written to its file."""
 
     status: str
     text: str
 
 
 class RecoveredTitle(Struct, frozen=True):
-    """What a file calls the session."""
+    """A title that a file gives the session."""
 
     source: str  # title, sessions-index
     text: str
 
 
 class NearbyCommit(Struct, frozen=True):
-    """A commit of the project's repository at that time: it may or may not come from the session."""
+    """A commit in the project's repository at that time: it may or may not come from the session."""
 
     repository: str
     commit: str
     author: str
     committed_at: Timestamp | None
     subject: str
-    names_session: bool  # its message has the session's id
+    names_session: bool  # its message contains the session's id
 
 
 class KeptFile(Struct, frozen=True):
-    """Another file of the session that is still kept: a subagent's transcript, a tool result."""
+    """Another file of the session that still exists: a subagent's transcript, a tool result."""
 
     kind: str
     root: str
@@ -99,15 +99,15 @@ class KeptFile(Struct, frozen=True):
 
 
 class Reconstruction(Struct, frozen=True):
-    """Everything that is known of a lost session."""
+    """Everything known about a lost session."""
 
     session: LostSession
     branch: str  # empty: unknown
     titles: tuple[RecoveredTitle, ...]
-    prompts: tuple[RecoveredPrompt, ...]  # the oldest first
+    prompts: tuple[RecoveredPrompt, ...]  # oldest first
     todos: tuple[RecoveredTodo, ...]
     file_versions: tuple[FileVersion, ...]
     files: tuple[KeptFile, ...]
-    commits: tuple[NearbyCommit, ...]  # the oldest first
+    commits: tuple[NearbyCommit, ...]  # oldest first
     note: str = MARK
     is_reconstruction: bool = True

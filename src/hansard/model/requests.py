@@ -1,12 +1,12 @@
-"""One request for each question: what can be asked, with its type, default, limits and description.
+"""One request type per question: its fields, with type, default, limits and description.
 
 The engine takes requests, or their fields as keywords. Command line options, HTTP parameters and arguments of MCP tools are generated
 from the fields, so an option, a parameter and a keyword of the same name have the same meaning. `Meta.extra` holds what differs between
 front ends (MCP tools list their differences themselves, because models read them):
 
-- `choices`: the values that a text may have; `several`: more than one of them, with commas;
-- `option`: the name on the command line, where it is not `--name`; `metavar`: the placeholder of its value there;
-- `http`: the name in a URL; `longest`: the characters of a text there.
+- `choices`: the values that a text may have; `several`: more than one of them, separated by commas;
+- `option`: the name on the command line, if it is not `--name`; `metavar`: the placeholder of its value there;
+- `http`: the name in a URL; `longest`: the maximum length of a text there.
 
 A field without a description is for programs only.
 """
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     _AnswerOut_co = TypeVar("_AnswerOut_co", covariant=True)
 
     class Ask(Protocol[_Fields, _RequestIn_contra, _AnswerOut_co]):
-        """A bound method that takes a request, or the fields of one."""
+        """A bound method that takes a request, or its fields."""
 
         @overload
         def __call__(self, request: _RequestIn_contra, /) -> _AnswerOut_co: ...
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         def __call__(self, *values: _Fields.args, **fields: _Fields.kwargs) -> _AnswerOut_co: ...
 
     class Question(Protocol[_Fields, _RequestIn_contra, _AnswerOut_co]):
-        """A method that takes a request, or the fields of one."""
+        """A method that takes a request, or its fields."""
 
         @overload
         def __get__(self, engine: None, owner: type) -> Callable[..., _AnswerOut_co]: ...
@@ -71,7 +71,7 @@ MODES = {
     "calculate": "always tokens times rates",
     "recorded": "only what the client wrote",
 }
-"""How money is found, by name."""
+"""How cost is determined, by name."""
 DIMENSIONS = {
     "hour": "hours of your time zone",
     "day": "days of your time zone",
@@ -88,11 +88,11 @@ DIMENSIONS = {
     "tool": "the first tool that a message calls",
     "total": "nothing: one row",
 }
-"""Everything `--by` takes, with what the rows are."""
+"""Everything `--by` accepts, with what the rows are."""
 
 
 def about(description: str, *, ge: int | None = None, le: int | None = None, **extra: object) -> Meta:
-    """The description of a field, its limits and what differs between front ends."""
+    """A field's description, its limits and what differs between front ends."""
     return Meta(description=description, ge=ge, le=le, extra=extra)
 
 
@@ -120,7 +120,7 @@ Progress = Callable[[int, int], None]  # done, total
 
 
 class Conditions(Struct, frozen=True, kw_only=True):
-    """What must hold beside the text of a query; each means what the field of that name means."""
+    """Conditions besides the text of a query; each means the same as the query field of that name."""
 
     project: Project = None
     folder: str | None = None
@@ -149,7 +149,7 @@ class Conditions(Struct, frozen=True, kw_only=True):
             http="state",
         ),
     ] = None
-    filter: str | None = None  # a second query, read apart from the first: quotes and OR in one do not reach the other
+    filter: str | None = None  # a second query, parsed separately: quotes and OR in one do not affect the other
 
     def given(self) -> dict[str, Any]:
         """The conditions that are set."""
@@ -174,7 +174,7 @@ class Dated(Conditions, frozen=True, kw_only=True):
 
 
 class Query(Dated, frozen=True):
-    """A query and the conditions beside it."""
+    """A query and additional conditions."""
 
     query: Annotated[str | None, about("Words and fields in the query language of `hansard search`.", http="q")] = None
 
@@ -186,7 +186,7 @@ class SessionRequest(Struct, frozen=True, kw_only=True):
 
 
 class SessionsRequest(Query, frozen=True, kw_only=True):
-    """A page of sessions; `around` is the id of the one in its middle, `within` the kind and key of a group."""
+    """A page of sessions; `around` is the id of the one in the middle, `within` the kind and key of a group."""
 
     since: Annotated[datetime | None, at_or_after("Active at")] = None
     until: Annotated[datetime | None, before("Begun before")] = None
@@ -201,12 +201,12 @@ class SessionsRequest(Query, frozen=True, kw_only=True):
 
 
 class SessionGroupsRequest(Query, frozen=True, kw_only=True):
-    """A page of sessions by project or by day, the latest first."""
+    """A page of sessions by project or by day, latest first."""
 
     by: str
     sort: str = "ended"
     ascending: bool | None = None
-    each: int = 8  # sessions of a group
+    each: int = 8  # sessions per group
     limit: int = 20
     cursor: str | None = None
 
@@ -243,7 +243,7 @@ class _Folder(_Changes, frozen=True):
 
 
 class FolderRequest(_Folder, frozen=True, kw_only=True):
-    """The changed files of a folder, and its folders; `under` is a path with a slash at its end."""
+    """The changed files and folders in a folder; `under` is a path with a trailing slash."""
 
     text: str | None = None
 
@@ -261,7 +261,7 @@ class FileHistoryRequest(_File, frozen=True, kw_only=True):
 
 
 class CallsRequest(Query, frozen=True, kw_only=True):
-    """A page of tool calls; `name` is the exact name of a tool."""
+    """A page of tool calls; `name` is a tool's exact name."""
 
     kind: Annotated[str, about("All calls, those that changed a file, or failed ones.", choices=CALL_KINDS)] = "all"
     tool: ToolName = None
@@ -297,8 +297,8 @@ class _Search(Dated, frozen=True):
 class SearchRequest(_Search, frozen=True, kw_only=True):
     """A page of hits.
 
-    `prepare` is applied to a whole text before its excerpt of `width` characters is cut; hits are then those that match in the
-    result, and `total` counts them up to the first one after the page. Without `command_output` the output of commands that a person
+    `prepare` is applied to a whole text before its excerpt of `width` characters is cut; only texts that still match afterwards are
+    hits, and `total` counts them up to the first one after the page. Without `command_output` the output of commands that a person
     typed is not searched.
     """
 
@@ -378,7 +378,7 @@ class ExplainRequest(_Target, frozen=True, kw_only=True):
 
 
 class LostSessionsRequest(Struct, frozen=True, kw_only=True):
-    """Sessions that have no transcript any more."""
+    """Sessions whose transcripts are lost."""
 
     project: Project = None
     since: Annotated[datetime | None, at_or_after("Active at")] = None
@@ -453,7 +453,7 @@ class _ExportTo(Struct, frozen=True):
 
 
 class ExportRequest(_ExportTo, frozen=True, kw_only=True):
-    """The sessions to write to files, in which format; None: all sessions."""
+    """The sessions to write to files, and the format; None: all sessions."""
 
     format: Annotated[
         str | None, about("Output format; by default, from the extension of PATH.", choices=EXPORT_FORMATS)
@@ -475,7 +475,7 @@ class _Pattern(Struct, frozen=True):
 
 
 class GrepRequest(_Pattern, frozen=True, kw_only=True):
-    """A search of every kept byte, line by line; `kinds` are those of files, `around` None gives whole lines."""
+    """A line-by-line search of every stored byte; `kinds` are kinds of files, `around=None` returns whole lines."""
 
     fixed: Annotated[bool, about("Treat REGEX as a literal string.", option="-F --fixed-strings")] = False
     ignore_case: Annotated[bool, about("Ignore case.", option="-i --ignore-case")] = False
@@ -491,14 +491,14 @@ class GrepRequest(_Pattern, frozen=True, kw_only=True):
     project: Project = None
     kinds: Collection[str] | None = None
     all_generations: Annotated[bool, about("Include the other generations of rewritten files.")] = False
-    around: int | None = 200  # characters of a line on both sides of a match
-    helpers: int | None = None  # processes that search; None: as many as pay off
+    around: int | None = 200  # characters on both sides of a match
+    helpers: int | None = None  # search processes; None: as many as pay off
     re2: bool = True
     progress: Progress | None = None
 
 
 def same_for(request: type[_Other], asked: Dated, **fields: Any) -> _Other:
-    """Another question about the same: a request with the query and the conditions of this one."""
+    """Another request with the query and conditions of this one."""
     names = Query.__struct_fields__
     shared = {name: getattr(asked, name) for name in names if hasattr(asked, name) and hasattr(request, name)}
     return request(**(shared | fields))
@@ -509,19 +509,19 @@ class RequestField(Struct, frozen=True):
 
     name: str
     type: Any  # without None
-    default: Any  # NODEFAULT: it must be given
+    default: Any  # NODEFAULT: required
     meta: Meta
     extra: dict[str, Any]
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The values that it may have; none if it may have any."""
+        """The allowed values; empty if any value is allowed."""
         return tuple(self.extra.get("choices", ()))
 
 
 @cache
 def field_of(request: type[Struct], name: str) -> RequestField:
-    """A field of a request; only its own annotation is evaluated, which is what takes time."""
+    """A field of a request; only its own annotation is evaluated, because that is slow."""
     owner = next(one for one in request.__mro__ if name in getattr(one, "__annotations__", ()))
     hint = eval(owner.__annotations__[name], sys.modules[owner.__module__].__dict__)  # noqa: S307 - our own source
     is_described = hasattr(hint, "__metadata__")
@@ -537,7 +537,7 @@ def field_of(request: type[Struct], name: str) -> RequestField:
 def takes(
     request: Callable[_Fields, _Request],
 ) -> Callable[[Callable[[Any, _Request], _Answer]], Question[_Fields, _Request, _Answer]]:
-    """Let a method that takes a request also be called with the fields of one."""
+    """Let a method that takes a request also accept its fields as keywords."""
 
     def decorate(answer: Callable[[Any, _Request], _Answer]) -> Question[_Fields, _Request, _Answer]:
         @wraps(answer)

@@ -1,4 +1,4 @@
-"""JSON Schema of the model's values as `serialize.plain` writes them, made from the classes by msgspec."""
+"""JSON Schema of the model's values as `serialize.plain` writes them, generated from the classes by msgspec."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Schema = dict[str, Any]
 def schema_components(
     types: Iterable[Any], place: str = "#/$defs/", *, strict: bool = False
 ) -> tuple[tuple[Schema, ...], dict[str, Schema]]:
-    """The schema of each type, and the definitions that they refer to, which stand at `place` in the document.
+    """The schema of each type, and the definitions they refer to, located at `place` in the document.
 
-    `strict` allows no field that is not named.
+    `strict` forbids additional fields.
     """
     schemas, definitions = msgspec.json.schema_components(types, ref_template=f"{place}{{name}}")
     for schema in definitions.values():
-        # Every field is written, whether it has a default or not. Those that may be left out have UNSET, which msgspec does not name.
+        # Every field is written, with or without a default. Optional ones default to UNSET, which msgspec omits.
         fields = schema["properties"]
         needed = set(schema["required"])
         schema["required"] = [name for name, field in fields.items() if name in needed or "default" in field]
@@ -35,7 +35,7 @@ def schema_components(
 
 
 def _follow_as_plain(definitions: dict[str, Schema]) -> None:
-    """Describe the values that say in `as_plain` how they are written."""
+    """Adjust the schemas of classes that define their JSON form in `as_plain`."""
     if facts := definitions.get("CallFacts"):
         definitions["CallFacts"] = {
             "description": facts["description"],
@@ -54,11 +54,11 @@ def _follow_as_plain(definitions: dict[str, Schema]) -> None:
         for name in ("key", "about"):
             del row["properties"][name]
         row["required"] = [name for name in row["properties"] if name not in ("work", "breakdown")]
-        row["additionalProperties"] = {"type": ["string", "null"]}  # the key, and what is known of it
+        row["additionalProperties"] = {"type": ["string", "null"]}  # the key, and what is known about it
 
 
 def display_schema(*, strict: bool = False) -> Schema:
-    """The schema of `Display`; `strict` allows no field that is not in it, where others may come with later versions."""
+    """The schema of `Display`; `strict` forbids additional fields, which later versions may add."""
     (top,), definitions = schema_components([Display], strict=strict)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

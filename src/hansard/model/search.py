@@ -1,4 +1,4 @@
-"""What searches find: hits of a query, prompts, and lines of the record that match a regular expression."""
+"""Search results: hits of a query, prompts, and lines of the record that match a regular expression."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hansard.model.fields import Timestamp
 from hansard.model.tools import ToolKind
 
 UNWRITTEN = ("speaker", "tool_kind")
-"""Fields of a hit that drawings need and JSON does not have."""
+"""Fields of a hit that renderers need and JSON omits."""
 
 
 class LineLocation(Struct, frozen=True):
-    """Where something stands: a line of a transcript."""
+    """A location: a line of a transcript."""
 
     session_id: str
     transcript: str
@@ -22,79 +22,79 @@ class LineLocation(Struct, frozen=True):
 
 
 class Hit(Struct, frozen=True):
-    """A text that answers a search: a prompt, a reply, a tool's call or result, a title, ..."""
+    """A text that matches a search: a prompt, a reply, a tool's call or result, a title, ..."""
 
     session_id: str
     project: str
     title: str  # of the session
     transcript: str
     offset: int  # of its line in the transcript
-    block: int  # its number in the line
+    block: int  # its index in the line
     uuid: str | None
     kind: str  # prompt, reply, thinking, call, result, title, command, note
     role: str  # user, assistant, tool, system
     tool: str | None
     agent_id: str | None
     is_error: bool
-    is_current: bool  # False: of a generation of its transcript that is not read, see docs/storage.md
+    is_current: bool  # False: from a generation of its transcript that is not read, see docs/storage.md
     timestamp: Timestamp | None
     snippet: str
-    highlights: tuple[tuple[int, int], ...]  # of the snippet: from, to
-    before: tuple[str, ...]  # lines, where they were asked for
+    highlights: tuple[tuple[int, int], ...]  # ranges in the snippet: from, to
+    before: tuple[str, ...]  # lines, if requested
     after: tuple[str, ...]
     score: float
-    others: tuple[LineLocation, ...]  # where the same record stands too: forks, replays, former generations
+    others: tuple[LineLocation, ...]  # other places with the same record: forks, replays, former generations
     speaker: str = ""  # what its client calls the model
     tool_kind: ToolKind = "other"
 
     def as_plain(self) -> dict[str, Any]:
-        """One object, without what is for drawings."""
+        """One object, without the fields only renderers need."""
         return {name: getattr(self, name) for name in self.__struct_fields__ if name not in UNWRITTEN}
 
 
 class SessionHits(Struct, frozen=True):
-    """A session and the best of what was found in it."""
+    """A session and its best hits."""
 
     session_id: str
     project: str
     title: str
     started_at: Timestamp | None
     ended_at: Timestamp | None
-    matches: int  # of the texts that were weighed
+    matches: int  # among the texts that were ranked
     score: float
     hits: tuple[Hit, ...]
 
 
 class Facets(Struct, frozen=True):
-    """How many of the matching texts there are of each kind, most first."""
+    """Counts of the matching texts by kind, most first."""
 
     project: tuple[tuple[str, int], ...]
     tool: tuple[tuple[str, int], ...]
     kind: tuple[tuple[str, int], ...]
-    month: tuple[tuple[str, int], ...]  # the latest first
+    month: tuple[tuple[str, int], ...]  # latest first
     counted: int
     truncated: bool  # there are more than were counted
-    model: tuple[tuple[str, int], ...] = ()  # of the sessions that they stand in
+    model: tuple[tuple[str, int], ...] = ()  # of their sessions
     client: tuple[tuple[str, int], ...] = ()
-    day: tuple[tuple[str, int], ...] = ()  # the latest first
+    day: tuple[tuple[str, int], ...] = ()  # latest first
 
 
 class SearchPage(Struct, frozen=True):
-    """One page of what a search found."""
+    """One page of search results."""
 
     hits: tuple[Hit, ...]
     sessions: tuple[SessionHits, ...]  # when grouped
-    total: int  # places that match, copies included
+    total: int  # matching places, copies included
     truncated: bool  # there are more than `total` says
     next_cursor: str | None
     took_ms: float
-    not_indexed_bytes: int  # of the record, not yet in the full text
+    not_indexed_bytes: int  # bytes of the record not yet in the full-text index
     notes: tuple[str, ...]
     facets: Facets | None = None
 
 
 class GrepFile(Struct, frozen=True):
-    """A file of the record that was searched: one generation of a log, or one state of a small file."""
+    """A file of the record that was searched: one generation of a log, or one version of a small file."""
 
     root: str
     path: str
@@ -107,7 +107,7 @@ class GrepFile(Struct, frozen=True):
 
 
 class GrepLine(Struct, frozen=True):
-    """A line of the record that matches, or one near it; bytes are counted from the line's beginning."""
+    """A matching line of the record, or one near it; byte positions count from the line's beginning."""
 
     file: GrepFile
     line: int  # from 1
@@ -115,7 +115,7 @@ class GrepLine(Struct, frozen=True):
     length: int  # without the line break
     start: int | None  # of the match; None for a line of context
     end: int | None
-    text: bytes  # what was asked for: the stretch around the match, the match alone, or the whole line
+    text: bytes  # as requested: the stretch around the match, the match alone, or the whole line
     text_at: int  # where in the line the text begins
 
 
@@ -132,18 +132,18 @@ class Prompt(Struct, frozen=True):
     text: str
     source: str  # prompt, queued, command, bash, history
     at: Timestamp | None
-    session_id: str | None  # old lines of history.jsonl name none
+    session_id: str | None  # missing in old lines of history.jsonl
     project: str
-    session_kept: bool  # False: the transcript was gone before Hansard first looked
-    copies: int = 0  # other transcripts that have it: forks, synced copies
-    times: int = 1  # how often it was typed, where equal texts are listed once
-    transcript: str = ""  # where its line stands, relative to the config dir
+    session_kept: bool  # False: the transcript was gone before Hansard's first sync
+    copies: int = 0  # other transcripts that contain it: forks, synced copies
+    times: int = 1  # how often it was typed, if equal texts are listed once
+    transcript: str = ""  # of its line, relative to the config dir
     offset: int = 0
 
 
 class PromptPage(Struct, frozen=True):
-    """Prompts, and where the next page begins when there is one."""
+    """Prompts, and where the next page begins, if there is one."""
 
     prompts: tuple[Prompt, ...]
     next_cursor: str | None
-    total: int  # at least so many, where nobody asked to count them
+    total: int  # a lower bound unless counting was requested

@@ -1,4 +1,4 @@
-"""Values as JSON knows them."""
+"""JSON representations of values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNPRINTABLE = lazy_compile(
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON knows it: snake_case keys, times as ISO 8601 UTC, money as decimal strings."""
+    """Convert a value for JSON: snake_case keys, times as ISO 8601 UTC, money as decimal strings."""
     if value is None or isinstance(value, (str, int, float)):
         return value
     if isinstance(value, datetime):
@@ -29,7 +29,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, Decimal):
         return money(value)
     if isinstance(value, Struct):
-        if hasattr(value, "as_plain"):  # its parts stand side by side in JSON
+        if hasattr(value, "as_plain"):  # its parts are merged into one object in JSON
             return plain(value.as_plain())
         return {name: plain(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, dict):
@@ -40,13 +40,13 @@ def plain(value: Any) -> Any:
 
 
 def money(value: Decimal) -> str:
-    """An exact amount in plain digits, without zeros that say nothing."""
+    """An exact amount in plain digits, without trailing zeros."""
     digits = format(value, "f")
     return digits.rstrip("0").rstrip(".") if "." in digits else digits
 
 
 def json_bytes(value: Any) -> bytes:
-    """Encode a value of the model, or a dict of such, as JSON in UTF-8 that is valid for every parser and safe on a terminal."""
+    """Encode a model value, or a dict of them, as UTF-8 JSON that is valid for every parser and safe on a terminal."""
     import json
 
     value = plain(value)
@@ -59,18 +59,18 @@ def json_bytes(value: Any) -> bytes:
         text = _UNPRINTABLE.sub(_escaped, text)
     try:
         return text.encode()
-    except UnicodeEncodeError:  # half a character is fine in JSON, as an escape
+    except UnicodeEncodeError:  # JSON allows a lone surrogate as an escape
         return json.dumps(value, allow_nan=False).encode()
 
 
 def _escaped(found: re.Match[str]) -> str:
-    """A character as the JSON escape of its UTF-16 code units."""
+    """The JSON escape of a character's UTF-16 code units."""
     units = found[0].encode("utf-16-be").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def encoded(value: Any) -> bytes:
-    """The same as one line."""
+    """Encode a value as one line of JSON."""
     return json_bytes(value) + b"\n"
 
 

@@ -1,4 +1,4 @@
-"""Sessions, projects and what happened in them."""
+"""Sessions, projects and their activity."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Session(Struct, frozen=True):
     output_tokens: int
     cache_read_tokens: int
     cache_write_tokens: int
-    api_messages: int  # counted once over all sessions: a fork owns only what it added
+    api_messages: int  # counted once across all sessions: a fork owns only what it added
     lower_bound_messages: int
-    cost_usd: PlainDecimal | None  # of what has a price; None where nothing has
-    unpriced_models: tuple[str, ...]  # what these did is not in cost_usd
-    source_state: str  # live, gone, rewritten (the file is there and has less of it)
+    cost_usd: PlainDecimal | None  # of what has a price; None if nothing has
+    unpriced_models: tuple[str, ...]  # their usage is not in cost_usd
+    source_state: str  # live, gone, rewritten (the file exists but lacks some of it)
     cwd: str
     branch: str
     branches: tuple[str, ...]
@@ -55,7 +55,7 @@ class Session(Struct, frozen=True):
     debris: bool
     team: str
     pull_requests: tuple[str, ...]
-    pinned: bool = False  # by the user, like what follows
+    pinned: bool = False  # set by the user, like the following fields
     tags: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -70,7 +70,7 @@ class Session(Struct, frozen=True):
 
 
 class Resumption(Struct, frozen=True):
-    """What the client needs to go on with a session."""
+    """What the client needs to resume a session."""
 
     session: Session
     config: str  # the config directory that the client must use
@@ -78,10 +78,10 @@ class Resumption(Struct, frozen=True):
 
 
 class Remarks(Struct, frozen=True):
-    """What the user said about a session, also about one that only history.jsonl knows."""
+    """The user's notes about a session, possibly one known only from history.jsonl."""
 
     session_id: str
-    title: str  # the session's title, yours where you gave one
+    title: str  # the session's title, the user's own if set
     renamed: bool
     pinned: bool
     tags: tuple[str, ...]
@@ -96,7 +96,7 @@ class Tagged(Struct, frozen=True):
 
 
 class SessionPage(Struct, frozen=True):
-    """Sessions, and where the next page begins when there is one."""
+    """Sessions, and where the next page begins, if there is one."""
 
     sessions: tuple[Session, ...]
     next_cursor: str | None
@@ -104,10 +104,10 @@ class SessionPage(Struct, frozen=True):
 
 
 class SessionGroup(Struct, frozen=True):
-    """Sessions of one project or of one day, and what they add up to."""
+    """Sessions of one project or one day, and their totals."""
 
     by: str  # project, day
-    key: str  # a path, or a day as 2026-01-31; empty where there is none
+    key: str  # a path, or a day as 2026-01-31; empty if there is none
     total: int
     prompts: int
     messages: int
@@ -118,14 +118,14 @@ class SessionGroup(Struct, frozen=True):
     lines_added: int
     lines_removed: int
     last_at: Timestamp | None
-    cost_usd: PlainDecimal | None  # of what has a price; None where nothing has
+    cost_usd: PlainDecimal | None  # of what has a price; None if nothing has
     is_lower_bound: bool  # some messages have no price, or were cut off
-    sessions: tuple[Session, ...]  # the first of them, in the order that was asked for
-    next_cursor: str | None  # of the sessions in it
+    sessions: tuple[Session, ...]  # the first ones, in the requested order
+    next_cursor: str | None  # for more sessions of the group
 
 
 class SessionGroups(Struct, frozen=True):
-    """Groups of sessions, the latest first, and where the next page begins when there is one."""
+    """Groups of sessions, latest first, and where the next page begins, if there is one."""
 
     groups: tuple[SessionGroup, ...]
     next_cursor: str | None
@@ -153,11 +153,11 @@ class Project(Struct, frozen=True):
     last_at: Timestamp | None
     directories: tuple[str, ...]
     live_sessions: int
-    cost_usd: PlainDecimal | None  # of what has a price; None where nothing has
+    cost_usd: PlainDecimal | None  # of what has a price; None if nothing has
 
 
 class Activity(Struct, frozen=True):
-    """What happened in a stretch of time."""
+    """What happened in a period."""
 
     sessions: int  # active in it
     projects: int
@@ -168,13 +168,13 @@ class Activity(Struct, frozen=True):
     output_tokens: int
     cache_read_tokens: int
     cache_write_tokens: int
-    cost_usd: PlainDecimal | None = None  # of what has a price; None where nothing has
+    cost_usd: PlainDecimal | None = None  # of what has a price; None if nothing has
     lower_bound_messages: int = 0  # their output tokens are only lower bounds
-    unpriced_messages: int = 0  # in no cost
+    unpriced_messages: int = 0  # not in any cost
 
 
 class Related(Struct, frozen=True):
-    """A session like another one, and why: the few things that tell most, the best first."""
+    """A session related to another one, and why: the few most telling reasons, best first."""
 
     session: Session
     score: float
@@ -182,4 +182,4 @@ class Related(Struct, frozen=True):
     words: tuple[str, ...]
     links: tuple[str, ...]  # fork, branch, clear, continued_in, context, summary, resumed
     same_project: bool
-    shared_files: int = 0  # all of them, of which `files` has the best
+    shared_files: int = 0  # all of them; `files` lists the best

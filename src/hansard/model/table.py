@@ -1,4 +1,4 @@
-"""Answers with rows: columns of a kind, and rows of plain values that stay typed until an output draws them."""
+"""Answers with rows: typed columns, and rows of plain values that stay typed until an output renders them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 
 
 class Kind(StrEnum):
-    """What a column contains: decides how its values are written, and on which side they are aligned."""
+    """What a column contains: determines how its values are formatted and aligned."""
 
     TEXT = "text"
-    LABEL = "label"  # text that is shown as it is, blanks included
+    LABEL = "label"  # text shown as it is, spaces included
     TITLE = "title"  # of a session
     ID = "id"  # of a session
     PROJECT = "project"  # its path
     MODEL = "model"
     TOOL = "tool"
     COUNT = "count"
-    ROUNDED = "rounded"  # a count whose first digits are enough
+    ROUNDED = "rounded"  # a count abbreviated to its first digits
     PERCENT = "percent"
     MONEY = "money"
     COST = "cost"  # a `Cost`
@@ -36,28 +36,28 @@ _TEXTS = frozenset({Kind.TEXT, Kind.LABEL, Kind.TITLE, Kind.ID, Kind.PROJECT, Ki
 class Cost(NamedTuple):
     """An amount of money, and how certain it is."""
 
-    amount: Decimal | None  # None: nothing in it has a price
+    amount: Decimal | None  # None: nothing has a price
     is_lower_bound: bool = False
-    is_partial: bool = False  # something in it has no price
+    is_partial: bool = False  # part of it has no price
 
 
 class Column(NamedTuple):
-    """One column, and what to do with it in a narrow terminal."""
+    """One column, and how it adapts to a narrow terminal."""
 
     title: str
     kind: Kind = Kind.TEXT
     least: int | None = None  # may be cut down to this width; None: never cut
-    rank: int = 0  # above 0: may be left out, the highest first
+    rank: int = 0  # above 0: may be omitted, highest first
     style: str | None = None
-    right: bool = False  # text that is aligned like a number
-    mark: Callable[[str], str] | None = None  # paints parts of a cell that already has its final width
+    right: bool = False  # text aligned like a number
+    mark: Callable[[str], str] | None = None  # highlights parts of a cell that already has its final width
     about: str = ""  # what the figures are, in a sentence
-    sort: str | None = None  # the name of the order by it
-    css: str = ""  # the class of its cells in HTML
+    sort: str | None = None  # the name of its sort order
+    css: str = ""  # the CSS class of its cells in HTML
 
     @property
     def is_right(self) -> bool:
-        """Whether cells are aligned on the right."""
+        """Whether cells are right-aligned."""
         return self.right or self.kind not in _TEXTS
 
 
@@ -71,10 +71,10 @@ class Link(NamedTuple):
 
 
 class Table(NamedTuple):
-    """An answer with rows, which every output draws in its own way."""
+    """An answer with rows, which every output renders in its own way."""
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Any]]
     totals: Sequence[Any] | None = None
-    notes: Sequence[tuple[str, str]] = ()  # what to know about the figures, each with its mark
-    styles: Mapping[int, str] = MappingProxyType({})  # of rows that are painted as a whole
+    notes: Sequence[tuple[str, str]] = ()  # notes about the figures, each with its mark
+    styles: Mapping[int, str] = MappingProxyType({})  # of rows with a style of their own

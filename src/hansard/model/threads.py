@@ -1,4 +1,4 @@
-"""A conversation, to be read."""
+"""Conversations for reading."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class ToolCall(Struct, frozen=True):
     removed: int
     patch: str | None
     persisted: bool  # the output was too large for the line and comes from a file beside it
-    agent_id: str | None  # the subagent it made
+    agent_id: str | None  # the subagent it started
     has_image: bool = False
     result_offset: int | None = None  # of the line with the result
 
     def as_plain(self) -> dict[str, Any]:
-        """Without the client, which is that of the session."""
+        """Omit the client: it is the session's."""
         return {name: getattr(self, name) for name in self.__struct_fields__ if name != "client"}
 
 
@@ -45,7 +45,7 @@ class Entry(Struct, frozen=True):
     transcript: str
     offset: int
     length: int
-    branch: int  # 0 is the line that the session went on with
+    branch: int  # 0: the branch that the session continued
     model: str | None = None
     tool: ToolCall | None = None
     images: int = 0
@@ -53,15 +53,15 @@ class Entry(Struct, frozen=True):
 
 
 class Fork(Struct, frozen=True):
-    """A place where a prompt was replaced or an answer made again."""
+    """A place where a prompt was replaced or an answer regenerated."""
 
     parent_uuid: str
-    branches: tuple[int, ...]  # the first is the one the session went on with
+    branches: tuple[int, ...]  # the first is the one that the session continued
     uuids: tuple[str, ...]  # the first record of each branch
 
 
 class Agent(Struct, frozen=True):
-    """A subagent and the call that made it."""
+    """A subagent and the call that started it."""
 
     agent_id: str
     parent_agent: str | None
@@ -85,4 +85,4 @@ class Conversation(Struct, frozen=True):
     entries: tuple[Entry, ...]
     forks: tuple[Fork, ...]
     agents: tuple[Agent, ...]
-    not_shown: dict[str, int] = field(default_factory=dict)  # records that say nothing to a reader, by kind
+    not_shown: dict[str, int] = field(default_factory=dict)  # records that mean nothing to a reader, by kind

@@ -1,4 +1,4 @@
-"""What clients and their tools are called; what each client calls its tools is known in its folder of `clients` only."""
+"""Names of clients and kinds of tools; each client's own tool names are known only in its folder of `clients`."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from typing import Literal
 
 ToolKind = Literal[
     "shell",  # runs a command
-    "shell_output",  # reads from a running command, or ends it
-    "read",  # gives the content of a file
+    "shell_output",  # reads from a running command, or stops it
+    "read",  # returns the content of a file
     "write",  # replaces a file
     "edit",  # changes parts of a file
     "search",  # looks for files, or for text in them
-    "fetch",  # gets a page of the web
+    "fetch",  # gets a web page
     "web_search",
-    "tool_search",  # looks for further tools
+    "tool_search",  # searches for more tools
     "spawn",  # starts a subagent
-    "plan",  # hands a plan over
-    "plan_mode",  # begins to plan
-    "todo",  # writes or reads a list of things to do
-    "task_create",  # adds one thing to such a list; the result repeats what was given
-    "task_update",  # changes one; the same
+    "plan",  # submits a plan
+    "plan_mode",  # enters plan mode
+    "todo",  # writes or reads a todo list
+    "task_create",  # adds one entry to such a list; the result repeats the input
+    "task_update",  # changes one; likewise
     "ask",  # asks the user
-    "mcp",  # a tool of an MCP server, whatever it does
+    "mcp",  # a tool of an MCP server, regardless of what it does
     "other",
 ]
 
 CLAUDE_CODE = "claude-code"
-"""The client whose sessions need no mention of it."""
+"""The client that is not mentioned for its sessions."""
 MCP = "mcp__"
 
 
 def mcp_parts(tool: str) -> tuple[str, str] | None:
-    """Server and tool of `mcp__SERVER__TOOL`, which is what the tool of an MCP server is called in every row and value."""
+    """Server and tool of `mcp__SERVER__TOOL`, the name of an MCP server's tool in every row and value."""
     if not tool.startswith(MCP) or tool.count("__") < 2:
         return None
     _, server, name = tool.split("__", 2)
