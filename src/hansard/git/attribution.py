@@ -1,4 +1,4 @@
-"""Marks that other tools left in a repository: git-ai's notes, trailers of commits, Agent Trace's files. They are read as data, and bounded."""
+"""Marks that other tools left in a repository: git-ai's notes, commit trailers, Agent Trace's files. Read as data, with limits."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _NAMES = {name.lower(): name for name in ("Claude-Session", "Entire-Checkpoint",
 _AGENTS = re.compile(r"\b(?:claude|anthropic|copilot|cursor|codex|gemini|aider|devin|opencode|amp)\b", re.IGNORECASE)
 _NOTES = "refs/notes/ai"
 _TRACES = ".agent-trace/traces.jsonl"
-_LONGEST = 4 << 20  # bytes of one mark's file
-_MOST = 2_000  # lines, ranges and entries of one
+_LONGEST = 4 << 20  # bytes of a mark's file
+_MOST = 2_000  # lines, ranges and entries per file
 _RANGE = re.compile(r"^(\d{1,9})(?:-(\d{1,9}))?$")
 
 
 class Marks:
-    """What tools said about who wrote what in one repository."""
+    """What tools recorded about who wrote what in one repository."""
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self._noted: dict[str, tuple[Mark, ...]] = {}
 
     def of_commit(self, info: CommitInfo) -> tuple[Mark, ...]:
-        """Trailers of a commit that name a session or an agent."""
+        """Commit trailers that name a session or an agent."""
         found = []
         for match in _TRAILER.finditer(info.body[:_LONGEST]):
             name = _NAMES[match[1].lower()]
@@ -44,13 +44,13 @@ class Marks:
         return tuple(found[:20])
 
     def of_line(self, line: Blamed) -> Mark | None:
-        """A mark that claims a line for an agent."""
+        """A mark that attributes a line to an agent."""
         for mark in self._notes(line.commit) + self._traces.get(line.commit, ()):
             if mark.path == line.path and any(first <= line.original <= last for first, last in mark.lines):
                 return mark
         return None
 
-    # -- git-ai: a note for each commit
+    # -- git-ai: one note per commit
 
     @cached_property
     def _has_notes(self) -> bool:
@@ -64,7 +64,7 @@ class Marks:
             self._noted[commit] = read_note(note[:_LONGEST].decode("utf-8", "replace"), commit) if note else ()
         return self._noted[commit]
 
-    # -- Agent Trace: a line for each change
+    # -- Agent Trace: one line per change
 
     @cached_property
     def _traces(self) -> dict[str, tuple[Mark, ...]]:
@@ -83,7 +83,7 @@ class Marks:
 
 
 def read_note(text: str, commit: str) -> tuple[Mark, ...]:
-    """The marks of a git-ai note: files, under each the sessions with their lines, behind a rule what is known of the sessions."""
+    """Parse a git-ai note: files with their sessions and lines, then a rule, then details of the sessions."""
     lines, _, rest = text.partition("\n---\n")
     about = _loaded(rest)
     sessions: dict[str, Any] = {}
@@ -120,7 +120,7 @@ def read_note(text: str, commit: str) -> tuple[Mark, ...]:
 
 
 def read_trace(line: bytes) -> list[Mark]:
-    """The marks of one record of Agent Trace."""
+    """Parse one Agent Trace record."""
     record = _loaded(line)
     vcs = record.get("vcs")
     commit = _text(vcs.get("revision")) if isinstance(vcs, dict) else None

@@ -1,4 +1,4 @@
-"""Blame: for each line of a file the commit, and the session whose recorded edit wrote it."""
+"""Blame: for each line of a file, the commit and the session whose recorded edit wrote it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from hansard.model.requests import BlameRequest
     from hansard.thread.store import ThreadStore
 
-_SLACK = 2_000  # ms: git knows whole seconds
+_SLACK = 2_000  # ms: git has second precision
 _ALWAYS = 1 << 62
 _LARGEST = 64 << 20  # bytes of a file
-_WINDOW = 6 * 3_600_000  # ms between a shell command and the commit that has its lines
+_WINDOW = 6 * 3_600_000  # ms between a shell command and the commit that contains its lines
 
 
 class Source(NamedTuple):
@@ -37,7 +37,7 @@ class Source(NamedTuple):
 
 
 class Explained(NamedTuple):
-    """Who wrote some lines: a claim for each, and the writes that the claims number."""
+    """Who wrote some lines: a claim for each, and the writes that claims refer to by index."""
 
     claims: list[Claim | None]
     sources: list[Source]
@@ -50,7 +50,7 @@ def blame_file(threads: ThreadStore, cache: EditCache, request: BlameRequest) ->
 
 
 def blame_commit(threads: ThreadStore, cache: EditCache, commit: str, folder: str) -> CommitReport:
-    """Who wrote the lines that a commit of the folder's repository added."""
+    """Who wrote the lines added by a commit in the folder's repository."""
     return Blamer(threads, cache, Repository.find(folder)).commit(commit)
 
 
@@ -98,7 +98,7 @@ class Blamer:
         return self.report(path, commit, blamed, first, Explained(claims, explained.sources), infos)
 
     def _blame(self, path: str, commit: str | None, lines: tuple[int, int] | None) -> list[Blamed]:
-        """What git says, from the cache where that cannot have changed."""
+        """The output of git blame, cached if it cannot have changed."""
         at = commit
         if at is None:
             at = self.repository.resolve("HEAD")
@@ -156,7 +156,7 @@ class Blamer:
         )
 
     def _patch(self, commit: str, patch: FilePatch, infos: dict[str, CommitInfo]) -> BlameReport:
-        """Explain what a commit added to a file, each hunk with the lines around it."""
+        """Explain what a commit added to a file, each hunk with its context."""
         until = infos[commit].committed * 1000 + _SLACK
         lines: list[FileLine] = []
         numbers: list[int] = []
@@ -168,7 +168,7 @@ class Blamer:
                 lines.append(FileLine(line[1:], until, is_open=line.startswith("+")))
                 numbers.append(number)
                 number += 1
-            lines.append(FileLine("\0", 0, is_open=False))  # nothing runs on from one hunk into the next
+            lines.append(FileLine("\0", 0, is_open=False))  # nothing continues from one hunk into the next
             numbers.append(0)
         explained = self.explain(patch.path, {patch.path, patch.old_path}, lines, commit, at_most=until)
         wanted = [place for place, line in enumerate(lines) if line.is_open]
@@ -176,12 +176,12 @@ class Blamer:
         claims = [explained.claims[place] for place in wanted]
         return self.report(patch.path, commit, blamed, None, Explained(claims, explained.sources), infos)
 
-    # -- what explains them
+    # -- matching recorded writes
 
     def explain(
         self, path: str, names: Iterable[str], lines: Sequence[FileLine], rev: str, *, at_most: int = _ALWAYS
     ) -> Explained:
-        """The recorded writes that explain lines of a file that was once called `names`."""
+        """Recorded writes that explain lines of a file with these current and former `names`."""
         names = {path, *names} - {""}
         sources = [
             Source(call, write, is_same_file=True)
@@ -217,7 +217,7 @@ class Blamer:
     def _elsewhere(
         self, names: set[str], lines: Sequence[FileLine], claims: Sequence[Claim | None], rev: str, at_most: int
     ) -> list[Source]:
-        """Writes to other files whose lines may have been moved here; not those that are still there."""
+        """Writes to other files whose lines may have been moved here; lines that are still there are excluded."""
         hashes = {
             line_hash(key)
             for line, claim in zip(lines, claims, strict=True)
@@ -250,7 +250,7 @@ class Blamer:
         return kept
 
     def all_calls(self, hashes: Iterable[int]) -> list[RecordedCall]:
-        """The calls of the repository that added one of these lines."""
+        """Calls in the repository that added one of these lines."""
         rows = {row[0]: row for row in self._rows()}
         self.edits.remember(rows.values())
         ids = {id_ for found in self._cache.find(hashes).values() for id_ in found}
@@ -264,13 +264,13 @@ class Blamer:
         return self.edits.load(self._rows())
 
     def shells(self) -> list[RecordedCall]:
-        """The shell commands of the repository's sessions that wrote, named or committed something."""
+        """Shell commands of the repository's sessions that wrote, named or committed something."""
         if self._shells is None:
             self._shells = self.edits.load(self.edits.under((), self.places.sessions()))
         return self._shells
 
     def _makers(self, commit: str, info: CommitInfo) -> dict[str, RecordedCall]:
-        """The sessions that say they made a commit, with the call."""
+        """The sessions that report making a commit, with the call."""
         return {call.session_id: call for call in self.shells() if made(call, commit, info)}
 
     # -- the report
@@ -284,7 +284,7 @@ class Blamer:
         explained: Explained,
         infos: dict[str, CommitInfo],
     ) -> BlameReport:
-        """The answer, with the sessions, prompts and costs behind it."""
+        """The report, with the sessions, prompts and costs of the lines."""
         claims = self._with_windows(path, blamed, explained, infos)
         sources = explained.sources
         used = Counter(claim.edit for claim in claims if claim is not None)
@@ -332,7 +332,7 @@ class Blamer:
     def _with_windows(
         self, path: str, blamed: Sequence[Blamed], explained: Explained, infos: dict[str, CommitInfo]
     ) -> list[Claim | None]:
-        """Claims for lines that only the time of a shell command explains."""
+        """Add claims for lines that only the time of a shell command explains."""
         claims = list(explained.claims)
         open_commits = {item.commit for item, claim in zip(blamed, claims, strict=True) if claim is None} - {
             NOT_COMMITTED
@@ -369,7 +369,7 @@ class Blamer:
 
 
 def made(call: RecordedCall, commit: str, info: CommitInfo) -> bool:
-    """Whether a shell command made a commit: it told the hash, or the same subject at the same time before a rebase."""
+    """Whether a shell command made a commit: it printed the hash, or (before a rebase) the same subject at the same time."""
     if not call.told.commits:
         return False
     for name, subject in call.told.made:

@@ -1,4 +1,4 @@
-"""`edits.db`: what recorded calls wrote, read once from the record. Disposable, and never needed: without it answers take longer."""
+"""`edits.db`: what recorded calls wrote, read once from the record. Disposable and optional: without it answers take longer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hansard.git.edits import CallWrites
 
 _VERSION = 2
-_BLAMES = 500  # files that are kept
+_BLAMES = 500  # cached files
 _TABLES = """
 CREATE TABLE calls (
     id          INTEGER PRIMARY KEY,  -- tool_calls.id
@@ -45,7 +45,7 @@ CREATE TABLE lines (
 
 
 class EditCache:
-    """The cache of one store; where it cannot be written it is kept in memory."""
+    """The cache of one store; in memory if it cannot be written."""
 
     def __init__(self, home: str) -> None:
         self._path = os.path.join(home, "edits.db")
@@ -57,7 +57,7 @@ class EditCache:
         self._decoder = msgspec.msgpack.Decoder(CallWrites)
 
     def get(self, wanted: Mapping[int, str]) -> dict[int, CallWrites]:
-        """What is known of these calls, by their ids; calls that tell nothing are there as empty ones."""
+        """Cached results for these calls, by id; calls that wrote nothing are included as empty ones."""
         from hansard.git.edits import CallWrites
 
         found: dict[int, CallWrites] = {}
@@ -94,7 +94,7 @@ class EditCache:
                 )
 
     def find(self, hashes: Iterable[int], limit: int = 20) -> dict[int, list[int]]:
-        """The calls that added lines with these hashes; a line that many calls added tells nothing and is left out."""
+        """Calls that added lines with these hashes; lines that many calls added prove nothing and are omitted."""
         found: dict[int, list[int]] = {}
         with contextlib.suppress(apsw.Error):
             for number, id_ in self.db.execute(
@@ -105,7 +105,7 @@ class EditCache:
         return {number: ids for number, ids in found.items() if len(ids) <= limit}
 
     def commits(self, wanted: Mapping[str, int]) -> dict[str, CommitWork]:
-        """What is known of commits, by their hashes, where the state is the wanted one."""
+        """Cached commits by hash, if their state matches."""
         from hansard.git.commits import CommitWork
 
         found: dict[str, CommitWork] = {}
@@ -119,7 +119,7 @@ class EditCache:
         return found
 
     def put_commits(self, known: Mapping[str, tuple[int, CommitWork]]) -> None:
-        """Keep what was worked out of commits."""
+        """Cache results for commits."""
         with contextlib.suppress(apsw.Error), self.db:
             self.db.executemany(
                 "INSERT OR REPLACE INTO commits VALUES (?, ?, ?)",
@@ -127,7 +127,7 @@ class EditCache:
             )
 
     def blame(self, commit: str, path: str, ask: Callable[[], bytes]) -> bytes:
-        """What git says of a file in a commit, asked once."""
+        """The output of git blame for a file in a commit, computed once."""
         name = f"{commit}:{path}"
         with contextlib.suppress(apsw.Error, zstandard.ZstdError):
             for (answer,) in self.db.execute("SELECT answer FROM blames WHERE name = ?", (name,)):
@@ -141,14 +141,14 @@ class EditCache:
         return answer
 
     def has_blame(self, commit: str, path: str) -> bool:
-        """Whether that was asked before."""
+        """Whether the blame of this file is cached."""
         with contextlib.suppress(apsw.Error):
             return bool(list(self.db.execute("SELECT 1 FROM blames WHERE name = ?", (f"{commit}:{path}",))))
         return False
 
     @property
     def db(self) -> apsw.Connection:
-        """The database, made when it is first asked for."""
+        """The database, created on first use."""
         if self._db is None:
             try:
                 self._db = self._open()
@@ -173,7 +173,7 @@ class EditCache:
         raise OSError(self._path)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         if self._db is not None:
             self._db.close()
             self._db = None

@@ -29,7 +29,7 @@ _MOST_TESTS = 6
 _WORDS = re.compile(r"[a-z0-9]+")
 _REDACTED = re.compile(r"\[redacted: [^\[\]]*\]")
 _LONGEST_ID = 200
-# What git-check-ref-format(1) forbids.
+# Forbidden by git-check-ref-format(1).
 _NO_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^[-/]|(?:^|/)\.|\.(?:lock)?(?:/|$)|/$")
 _SMALL = frozenset(
     "a an and at be by can could do for from give i in is it let make me of on or our please should so that the then there this to us we will with would you".split()
@@ -40,7 +40,7 @@ _TESTS = re.compile(
 
 
 class SessionWords(Struct, frozen=True):
-    """What git is told of a session."""
+    """Texts for git about a session."""
 
     session_id: str
     branch: str
@@ -49,7 +49,7 @@ class SessionWords(Struct, frozen=True):
 
 
 def branch_name(title: str, session_id: str, prefix: str = "") -> str:
-    """A name for a branch that git allows, of the words of a title that say something; no secret is in it."""
+    """A valid branch name from the significant words of a title, without secrets."""
     if _NO_REF.search(f"{prefix}x"):
         raise UsageError(f"invalid prefix {prefix!r}: git does not allow it in the name of a branch")
     plain = unicodedata.normalize("NFKD", _REDACTED.sub(" ", redact(title))).encode("ascii", "ignore").decode().lower()
@@ -73,9 +73,9 @@ def trailer(session_id: str) -> str:
 def commit_message(
     session: Session, files: Sequence[tuple[str, int, int]], calls: Sequence[str], *, decisions: Sequence[str] = ()
 ) -> str:
-    """A message for what a session did: its title, the files with their lines, decisions, the tests that were run.
+    """A commit message for a session's work: its title, the files with their line counts, decisions, the tests that were run.
 
-    `files` are paths with added and removed lines; `calls` are commands of its shell. Secrets are redacted.
+    `files` are paths with added and removed lines; `calls` are shell commands. Secrets are redacted.
     """
     subject = _subject(session)
     parts = [subject]
@@ -111,7 +111,7 @@ def _subject(session: Session) -> str:
 
 
 def _clean(text: str) -> str:
-    """A text on one line, its secrets redacted: before anything is cut, since half a secret is not recognized."""
+    """A text on one line with secrets redacted: before anything is cut, since half a secret is not recognized."""
     printable = "".join(character if character.isprintable() else " " for character in redact(text))
     return " ".join(printable.split())
 
@@ -123,7 +123,7 @@ def _item(text: str) -> str:
 
 
 def relative_files(changes: Sequence[tuple[str, int, int]], folders: Sequence[str]) -> list[tuple[str, int, int]]:
-    """Changed files inside of folders by their place there, the most changed first; those elsewhere are left out."""
+    """Changed files in these folders by relative path, most changed first; others are omitted."""
     sums: dict[str, list[int]] = {}
     for path, added, removed in changes:
         slashed = path.replace("\\", "/")
@@ -168,7 +168,7 @@ def words_of(threads: ThreadStore, session: Session, prefix: str = "") -> Sessio
 
 
 def new_words(session_id: str, prefix: str = "") -> SessionWords:
-    """The same for a session of which nothing is known yet."""
+    """The same for a session about which nothing is known yet."""
     name = branch_name("", session_id, prefix)
     return SessionWords(
         session_id, name, f"Work of session {session_id[:8]}\n\n{trailer(session_id)}\n", trailer(session_id)
@@ -179,7 +179,7 @@ PURPOSE = "git-hook"
 _NAME = "prepare-commit-msg"
 _BEGIN = b"# hansard: begin (`hansard git hook remove` takes this out)\n"
 _SHELL = re.compile(rb"#![ \t]*/(?:\S*/)?(?:env[ \t]+(?:\S*/)?)?(?:ba|da|k|z)?sh(?:[ \t][^\n]*)?\n")
-# Without a message ($2) an editor is opened, and a person writes it.
+# Without a message ($2) git opens an editor, and a person writes it.
 _TRAILER = f"""if [ -n "${{CLAUDE_CODE_SESSION_ID-}}" ] && [ -n "${{2-}}" ]; then
     case "$CLAUDE_CODE_SESSION_ID" in
         *[!0-9A-Za-z-]*) ;;
@@ -193,8 +193,8 @@ SCRIPT = (
     + _BEGIN
     + f"# Names the Claude Code session in the commits that it makes, as the trailer {TRAILER}.\n{_TRAILER}".encode()
 )
-# A hook that is there runs first, as a program of its own: it may end with exec or exit, and many find their files by $0.
-# Every line is marked: of a hook that was edited since, no other line is taken out.
+# An existing hook runs first, as a separate program: it may end with exec or exit, and many find their files by $0.
+# Every line is marked, so that removal leaves all other lines of a hook that was edited since.
 _BLOCK = _BEGIN + b"".join(
     line.encode() + b"  # hansard\n"
     for line in f"""if [ -z "${{HANSARD_HOOK-}}" ]; then
@@ -205,7 +205,7 @@ unset HANSARD_HOOK""".split("\n")
 
 
 def plan_hook(repository: Repository) -> ChangeSet:
-    """What installing the hook changes; a shell script that is there gets a block at its beginning, and runs first."""
+    """Plan the hook's installation; an existing shell script gets a block at its beginning, and runs first."""
     folder, bases = _folder(repository)
     if not bases:
         raise UsageError(
@@ -220,7 +220,7 @@ def plan_hook(repository: Repository) -> ChangeSet:
 
 
 def is_installed(repository: Repository) -> bool:
-    """Whether the hook that git runs has our part: tools such as husky write their hooks anew."""
+    """Whether the hook that git runs contains our part: tools such as husky rewrite their hooks."""
     try:
         return _BEGIN in (read_file(os.path.join(_folder(repository)[0], _NAME)) or b"")
     except UsageError:

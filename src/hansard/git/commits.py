@@ -1,6 +1,6 @@
-"""Commits and the sessions that had a part in them: by the hashes that `git commit` told, and by the lines that edits wrote.
+"""Commits and the sessions that contributed to them: by the hashes that `git commit` printed, and by the lines that edits wrote.
 
-How many lines of a commit each call wrote is worked out once and kept in `edits.db` as long as no edit from before the commit turns up.
+How many lines of a commit each call wrote is computed once and cached in `edits.db` until an edit from before the commit turns up.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from hansard.model.sessions import Session
     from hansard.thread.store import ThreadStore
 
-Listener = Callable[[int, int], None]  # how many commits are read, and how many have to be
-_SLACK = 2_000  # ms: git knows whole seconds
-_LARGEST = 20_000  # added lines of a file that are looked at: what has more was not written by anybody
+Listener = Callable[[int, int], None]  # commits read, commits to read
+_SLACK = 2_000  # ms: git has second precision
+_LARGEST = 20_000  # added lines of a file that are examined: larger files were not written by hand
 
 
 class CommitWork(Struct, frozen=True, array_like=True):
-    """What is worked out of one commit."""
+    """The computed contributions to one commit."""
 
     files: int
     added: int  # lines
@@ -50,7 +50,7 @@ class CommitWork(Struct, frozen=True, array_like=True):
 
 
 class RepositoryCommits:
-    """The commits of one repository that recorded work went into."""
+    """The commits of one repository that contain recorded work."""
 
     def __init__(self, blamer: Blamer, cache: EditCache, progress: Listener | None = None) -> None:
         self.blamer = blamer
@@ -67,7 +67,7 @@ class RepositoryCommits:
             self._find_work(progress)
 
     def _find_makers(self) -> None:
-        """Which shell commands made which commits."""
+        """Find which shell commands made which commits."""
         shells = [call for call in self.calls.values() if call.told.commits]
         told = self.repository.resolve_all([name for call in shells for name, _ in call.told.made])
         by_subject: dict[str, list[CommitInfo]] = {}
@@ -86,7 +86,7 @@ class RepositoryCommits:
                 self.makers.setdefault(name, []).append(call)
 
     def _find_work(self, progress: Listener | None) -> None:
-        """How many lines of each commit each call wrote."""
+        """Count how many lines of each commit each call wrote."""
         calls = sorted((call.ts, call.id) for call in self.calls.values() if call.told.writes)
         times = [ts for ts, _ in calls]
         states = [0]
@@ -131,10 +131,10 @@ class RepositoryCommits:
                 calls.update(count_claims(Matcher(lines_of_patch(patch, until)).claims(known)))
         return CommitWork(len(patches), added, removed, tuple(sorted(calls.items())))
 
-    # -- whose they are
+    # -- attribution
 
     def commit_of_calls(self) -> dict[int, str]:
-        """The commit that each call's work went into: the one that has most of its lines; of equals one of this branch, the earliest."""
+        """The commit with most of each call's lines; on a tie one of this branch, then the earliest."""
         here = self.repository.ancestors()
         best: dict[int, tuple[int, bool, int, str]] = {}
         for name, work in self.work.items():
@@ -150,7 +150,7 @@ class RepositoryCommits:
 
 
 def lines_of_patch(patch: FilePatch, until: int) -> list[FileLine]:
-    """The lines of a file after a commit, as far as its hunks have them; nothing runs on from one hunk into the next."""
+    """The lines of a file after a commit, as far as its hunks contain them; nothing continues from one hunk into the next."""
     lines: list[FileLine] = []
     for _, hunk in patch.hunks:
         lines += [FileLine(line[1:], until, line.startswith("+")) for line in hunk if not line.startswith("-")]
@@ -159,7 +159,7 @@ def lines_of_patch(patch: FilePatch, until: int) -> list[FileLine]:
 
 
 class CommitMap:
-    """For every message of some sessions the commit that it counts for, over all repositories of this machine."""
+    """The commit that each message of some sessions counts for, across all repositories on this machine."""
 
     def __init__(self, repositories: Iterable[RepositoryCommits], threads: ThreadStore) -> None:
         self.repositories = list(repositories)
@@ -172,7 +172,7 @@ class CommitMap:
         self._worked = self._sessions()
 
     def _sessions(self) -> dict[str, list[tuple[int, int]]]:
-        """The sessions with calls that went into commits, with all calls of them that did work."""
+        """The sessions with calls that went into commits, with all of their calls that did work."""
         found: dict[str, list[tuple[int, int]]] = {}
         known = {id_: call for item in self.repositories for id_, call in item.calls.items()}
         sessions = {known[id_].session_id for id_ in self._of_call}
@@ -193,7 +193,7 @@ class CommitMap:
         return None if call is None else self._of_call.get(call)
 
     def about(self, commit: str | None) -> dict[str, str]:
-        """What a report says of a commit."""
+        """What a report shows about a commit."""
         for item in self.repositories:
             if commit is not None and (info := item.infos.get(commit)) is not None:
                 return {"subject": info.subject, "repository": item.repository.root}
@@ -203,11 +203,11 @@ class CommitMap:
 def open_repositories(
     threads: ThreadStore, cache: EditCache, folders: Iterable[str], progress: Listener | None = None
 ) -> tuple[list[RepositoryCommits], list[str]]:
-    """The repositories of these folders, each once, and the folders that are in none."""
+    """The repositories of these folders, each once, and the folders that are not in one."""
     found: dict[str, RepositoryCommits] = {}
     missing: list[str] = []
     for folder in folders:
-        # `//host/share` would make Windows log in to whatever host a transcript names.
+        # `//host/share` would make Windows log in to any host that a transcript names.
         is_here = folder[:2] not in ("//", "\\\\") and os.path.isdir(folder)
         repository = Repository.around(folder) if is_here else None
         if repository is None:
@@ -225,7 +225,7 @@ def map_all(threads: ThreadStore, cache: EditCache) -> CommitMap:
 def list_commits(
     threads: ThreadStore, cache: EditCache, session: Session | None, request: CommitsRequest
 ) -> CommitPage:
-    """The commits that sessions, or one of them, contributed to, the newest first."""
+    """The commits that sessions, or one of them, contributed to, newest first."""
     session_id = None if session is None else session.session_id
     folders = [] if request.repository is None else [request.repository]
     if session is not None and not folders:
@@ -259,7 +259,7 @@ def list_commits(
 
 
 class _Describe:
-    """Titles, places and costs of what sessions gave to commits."""
+    """Titles, locations and costs of the sessions' contributions to commits."""
 
     def __init__(self, threads: ThreadStore, known: CommitMap, session_ids: set[str]) -> None:
         self._threads = threads

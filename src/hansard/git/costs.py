@@ -1,4 +1,4 @@
-"""What edits cost: a message counts for the next edit of its turn, and what follows a turn's last edit counts for that one."""
+"""What edits cost: a message counts for the next edit of its turn; messages after a turn's last edit count for that one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Target = TypeVar("Target", int, str)
 
 _SHARE = Decimal("1e-9")  # of a dollar: shares of lines are rounded, sums are not
-# Turns begin with what a person typed into the session's own thread; without times they cannot be told apart.
+# Turns begin with what a person typed into the session's own thread; without times they cannot be distinguished.
 _TURNS = (
     "SELECT p.ts FROM sessions s CROSS JOIN prompts p"
     f" ON p.id BETWEEN s.transcript << {OFFSET_BITS} AND (s.transcript << {OFFSET_BITS}) + {OFFSET_MASK}"
@@ -27,10 +27,10 @@ _TURNS = (
 
 
 class WorkTimeline:
-    """For every moment of a session the call that its messages led to."""
+    """Maps every moment of a session to the call that its messages produced."""
 
     def __init__(self, turns: Sequence[int], calls: Iterable[tuple[int, int]]) -> None:
-        """`turns` are the moments at which turns begin, `calls` the moments and ids of calls that did work."""
+        """`turns` are the times at which turns begin, `calls` the times and ids of calls that did work."""
         self._turns = sorted(turns)
         self._calls = sorted(calls)
         self._moments = [moment for moment, _ in self._calls]
@@ -41,7 +41,7 @@ class WorkTimeline:
         return cls([row[0] for row in reader.rows(_TURNS, (session_id,))], calls)
 
     def call_at(self, moment: int) -> int | None:
-        """The call that a message of this moment led to; None where its turn has none."""
+        """The call that a message at this time counts for; None if its turn has none."""
         turn = bisect_right(self._turns, moment)
         start = self._turns[turn - 1] if turn else -1
         end = self._turns[turn] if turn < len(self._turns) else None
@@ -54,7 +54,7 @@ class WorkTimeline:
 
 
 class AllocatedCosts:
-    """What the messages of sessions cost, allocated by their times: to calls, or to commits."""
+    """What the messages of sessions cost, allocated by time to calls or commits."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -64,7 +64,7 @@ class AllocatedCosts:
         return rates_of(self._reader.rows)
 
     def allocate(self, session_id: str, target_at: Callable[[int], Target | None]) -> dict[Target, Sums]:
-        """What the messages of a session add up to for each target that they led to."""
+        """Sums of a session's messages for each target they count for."""
         found: dict[Target, Sums] = {}
         for row in self._reader.rows(
             f"SELECT rate, has_recorded, first_ts, {SUMS} FROM charges WHERE session_id = ? GROUP BY first_ts, rate, has_recorded",
@@ -76,12 +76,12 @@ class AllocatedCosts:
         return found
 
     def money(self, sums: Sums | None) -> Decimal | None:
-        """What sums cost; None where no price is known."""
+        """What sums cost; None if no price is known."""
         return None if sums is None else sums.row({}, {}, self._rates, "auto").cost_usd
 
 
 def share(cost: Decimal | None, lines: int, of: int) -> Decimal | None:
-    """The share that some of an edit's lines have in what it cost."""
+    """The share of an edit's cost for some of its lines."""
     if cost is None or not of:
         return None
     return (cost * min(lines, of) / of).quantize(_SHARE, ROUND_HALF_EVEN)

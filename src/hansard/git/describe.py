@@ -1,4 +1,4 @@
-"""Recorded edits for readers: session, turn, prompt, model, place and cost."""
+"""Recorded edits for readers: session, turn, prompt, model, location and cost."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _WORK = (
 
 
 class Describer:
-    """Looks up what reports say about edits."""
+    """Looks up what reports show about edits."""
 
     def __init__(self, threads: ThreadStore, places: Places) -> None:
         self._threads = threads
@@ -47,7 +47,7 @@ class Describer:
         self._starts: dict[str, list[int]] = {}
 
     def edits(self, wanted: Sequence[tuple[int, Source, int]]) -> tuple[list[RecordedEdit], dict[int, int]]:
-        """The edits behind sources, one for each call and file, and the number that each source has among them."""
+        """The edits behind sources, one per call and file, and each source's index among them."""
         rows = {
             row[0]: row
             for row in self._reader.rows(_DETAILS, (json.dumps([source.call.id for _, source, _ in wanted]),))
@@ -117,11 +117,11 @@ class Describer:
         return self._costs.money(self._spent[session_id].get(call))
 
     def share(self, edit: RecordedEdit | None, certainty: str) -> Decimal | None:
-        """What one line of an edit cost; lines that only a time window claims have no share."""
+        """The cost of one line of an edit; lines claimed only by a time window have no share."""
         return None if edit is None or certainty == "window" else share(edit.cost_usd, 1, edit.added)
 
     def commit(self, info: CommitInfo, marks: tuple[Mark, ...] = ()) -> BlamedCommit:
-        """A commit as reports have it."""
+        """A commit as reports show it."""
         return BlamedCommit(
             info.commit,
             info.author,
@@ -153,7 +153,7 @@ class Describer:
         return bisect_right(self._starts[session_id], offset) or None, prompt
 
     def _caller(self, session_id: str, agent_id: str) -> int | None:
-        """The call of the session's own thread that a subagent goes back to."""
+        """The call in the session's own thread that started a subagent, directly or indirectly."""
         for _ in range(20):
             row = self._reader.one(
                 "SELECT call_id, parent_agent FROM agents WHERE session_id = ? AND agent_id = ?", (session_id, agent_id)

@@ -1,6 +1,6 @@
-"""Recorded edits: the lines that each tool call added to a file, with the lines around them, as the record tells.
+"""Recorded edits: the lines that each tool call added to a file, with the surrounding lines, according to the record.
 
-Reading them again from the record takes a millisecond each, so what was read is kept in `edits.db`, which may be deleted at any time:
+Reading one from the record takes a millisecond, so results are cached in `edits.db`, which may be deleted at any time:
 each row depends on one call alone, and calls do not change.
 """
 
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 
-_LONGEST = 16 << 20  # bytes of a line of a transcript that is read for this
-_SPAN = 1 << 20  # bytes of a transcript that are read at once
-_MOST_LINES = 20_000  # of a file whose two texts are compared here
+_LONGEST = 16 << 20  # bytes of a transcript line that is read for this
+_SPAN = 1 << 20  # bytes of a transcript read at once
+_MOST_LINES = 20_000  # of a file whose two versions are compared here
 _CHANGED = "c.change IS NOT NULL"
 
 
 class Write(Struct, frozen=True, array_like=True):
     """What a call wrote to one file."""
 
-    path: str  # as the call names it; of a shell command, its place
+    path: str  # as named in the call; for a shell command, the path it wrote to
     blocks: tuple[Block, ...]
 
     @property
@@ -49,7 +49,7 @@ class Write(Struct, frozen=True, array_like=True):
 
 
 class CallWrites(Struct, frozen=True, array_like=True):
-    """Everything that one tool call tells about files and commits."""
+    """Everything that one tool call reveals about files and commits."""
 
     writes: tuple[Write, ...] = ()
     names: tuple[str, ...] = ()  # files that a shell command may have changed
@@ -59,7 +59,7 @@ class CallWrites(Struct, frozen=True, array_like=True):
 
 
 class RecordedCall(Struct, frozen=True):
-    """A call that wrote, or may have written, and where it stands."""
+    """A call that wrote, or may have written, and where it is recorded."""
 
     id: int
     tool: str
@@ -88,7 +88,7 @@ class Edits:
         self._copies = frozenset(find_copies(reader))
 
     def of_files(self, paths: Sequence[str]) -> list[RecordedCall]:
-        """The calls that changed files with these paths, the oldest first."""
+        """The calls that changed files with these paths, oldest first."""
         rows = self._reader.rows(
             f"{_SELECT} WHERE {_CHANGED} AND c.is_error = 0 AND c.path IN (SELECT value FROM json_each(?))",
             (json.dumps(list(paths)),),
@@ -96,7 +96,7 @@ class Edits:
         return self._load(list(rows))
 
     def under(self, folders: Sequence[str], sessions: Sequence[str]) -> list[Any]:
-        """The rows of calls that changed files under these folders, and of shell commands of these sessions, for `load`."""
+        """Rows for `load`: calls that changed files under these folders, and shell commands of these sessions."""
         found: dict[int, Any] = {}
         for folder in folders:
             low = folder.rstrip("/\\")
@@ -117,11 +117,11 @@ class Edits:
         return [row for id_, row in sorted(found.items()) if id_ not in self._copies]
 
     def load(self, rows: Iterable[Any]) -> list[RecordedCall]:
-        """The calls of these rows with what they wrote, the oldest first."""
+        """The calls of these rows with what they wrote, oldest first."""
         return self._load([row for row in rows if row[0] not in self._copies])
 
     def remember(self, rows: Iterable[Any]) -> None:
-        """Read those of these rows' calls that the cache does not have yet."""
+        """Read and cache the calls of these rows that are not cached yet."""
         rows = list(rows)
         known = self._cache.known({row[0]: row[7] for row in rows})
         self._load([row for row in rows if row[0] not in known])
@@ -143,14 +143,14 @@ class Edits:
 
     @cached_property
     def _shells(self) -> frozenset[str]:
-        """The tools that run commands, of all clients of the store."""
+        """The tools that run commands, for all clients of the store."""
         clients = self._reader.rows("SELECT DISTINCT client FROM transcripts")
         return frozenset(name for (client,) in clients for name in client_of(client).tool_names("shell"))
 
     # -- reading the record
 
     def _read(self, rows: list[Any]) -> Iterator[tuple[int, CallWrites]]:
-        places: dict[int, tuple[int, int]] = {}  # block -> its number in its line, the line's length
+        places: dict[int, tuple[int, int]] = {}  # block -> its index in its line, the line's length
         ids = [row[0] for row in rows] + [row[8] for row in rows if row[8] is not None]
         for id_, number, length in self._reader.rows(
             "SELECT b.id, b.n, r.length FROM json_each(?) w CROSS JOIN blocks b ON b.id = w.value CROSS JOIN records r ON r.id = b.id - b.n",
@@ -177,7 +177,7 @@ class Edits:
 
 
 class _Lines:
-    """Lines of the record by the ids of their blocks; neighbours are read together."""
+    """Lines of the record by the ids of their blocks; adjacent lines are read together."""
 
     def __init__(self, index: Reader, record: Record) -> None:
         self._index = index
@@ -243,7 +243,7 @@ def _of_hunk(lines: Iterable[str]) -> Block | None:
 
 
 def _difference(old: str, new: str) -> Iterator[Block]:
-    """The new text as one block, with what the old one had not as added."""
+    """The new text as one block; lines missing from the old text are added lines."""
     before, after = lines_of(old), lines_of(new)
     if not after or len(before) + len(after) > _MOST_LINES:
         return
@@ -266,7 +266,7 @@ def _shell(asked: tuple[Readable, Called] | None, answered: tuple[Readable, Answ
 
 
 def _hashes(told: CallWrites) -> set[int]:
-    """The lines by which a block is found again in another file."""
+    """Hashes of the lines by which a block is recognised in another file."""
     return {
         line_hash(key)
         for write in told.writes
@@ -284,7 +284,7 @@ class Places:
         self._repository = repository
         self._sessions: list[str] | None = None
         roots = [root.rstrip("/\\") for root in repository.worktrees()]
-        # Worktrees that are gone, as the record remembers them.
+        # Removed worktrees that the record still knows.
         known = reader.rows(
             "SELECT path FROM worktrees WHERE repository IN (SELECT value FROM json_each(?1)) OR path IN (SELECT value FROM json_each(?1))",
             (json.dumps(roots),),
@@ -294,17 +294,17 @@ class Places:
         self._name = os.path.basename(os.path.realpath(repository.root))
 
     def relative(self, path: str) -> str | None:
-        """A path of a transcript inside of the repository; None where it is elsewhere."""
+        """A path from a transcript relative to the repository; None if it is elsewhere."""
         slashed = path.replace("\\", "/")
         for prefix in self._prefixes:
             if slashed.startswith(prefix):
                 return slashed[len(prefix) :]
-        # Another machine, or a folder that was moved: known by the folder's name.
+        # Another machine, or a folder that was moved: recognised by the folder's name.
         _, found, rest = slashed.partition(f"/{self._name}/")
         return rest if found and rest else None
 
     def spellings(self, names: Iterable[str]) -> list[str]:
-        """The paths in transcripts that mean files of the repository."""
+        """Paths in transcripts that refer to these files of the repository."""
         names = set(names)
         found = {f"{root}/{name}" for root in self.roots for name in names}
         for name in names:
@@ -315,7 +315,7 @@ class Places:
         return sorted(found)
 
     def sessions(self) -> list[str]:
-        """The sessions that worked in it."""
+        """The sessions that worked in the repository."""
         if self._sessions is None:
             self._sessions = [
                 session_id
@@ -329,7 +329,7 @@ class Places:
         return slashed.startswith(self._prefixes) or slashed.endswith(f"/{self._name}/")
 
 
-_LONGEST_COMMAND = 1 << 20  # characters of a command that are looked at
+_LONGEST_COMMAND = 1 << 20  # characters of a command that are examined
 _MOST_NAMES = 64
 _HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)([A-Za-z_][A-Za-z0-9_]{0,60})\1")
 _TARGET = re.compile(r">>?[ \t]*(\"[^\"\n]{1,1000}\"|'[^'\n]{1,1000}'|[^\s;&|<>()'\"]{1,1000})")
@@ -353,15 +353,15 @@ class ShellWrite(NamedTuple):
 
 
 class ShellCommand(NamedTuple):
-    """What a command tells of itself."""
+    """What a command line reveals."""
 
     writes: list[ShellWrite]
-    names: list[str]  # words that may be files which it changed
+    names: list[str]  # words that may be files it changed
     commits: bool  # it runs `git commit` or the like
 
 
 def read_command(command: str, cwd: str) -> ShellCommand:
-    """What a command writes, and which files it may change beside that."""
+    """What a command writes, and which other files it may change."""
     command = command[:_LONGEST_COMMAND]
     writes: list[ShellWrite] = []
     rest: list[str] = []
@@ -387,7 +387,7 @@ def read_command(command: str, cwd: str) -> ShellCommand:
             if target is not None and body:
                 writes.append(ShellWrite(_join(folder, _bare(target[1])), body))
             else:
-                rest += body  # a script: what it names it may change
+                rest += body  # a script: it may change what it names
     said = "\n".join(rest)
     names: list[str] = []
     if _CHANGES.search(said) is not None:
@@ -397,7 +397,7 @@ def read_command(command: str, cwd: str) -> ShellCommand:
 
 
 def made_commits(output: str) -> list[tuple[str, str]]:
-    """The hashes and subjects that `git commit` told."""
+    """The hashes and subjects that `git commit` printed."""
     return [(found[1], found[2]) for found in _MADE.finditer(output[:_LONGEST_COMMAND])]
 
 

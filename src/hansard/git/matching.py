@@ -1,8 +1,8 @@
-"""Which recorded edit wrote which line: blocks of edits are laid over a file wherever a stretch of both is alike.
+"""Which recorded edit wrote which line: blocks of edits are aligned with a file wherever they share a stretch of lines.
 
-A line is claimed for an edit when it lies on such a stretch and the stretch as a whole says enough: lines with letters count, rare
-ones more, and the lines around an edit count too, so that a bracket or an empty line is known by its neighbours. Every added line of an edit
-is used up by one line of the file, so that a person's copy of it, or the same words typed elsewhere, are not claimed as well.
+A line is claimed for an edit when it is in such a stretch and the whole stretch is sufficient evidence: lines with letters count,
+rare ones more, and the lines around an edit count too, so that neighbours identify a bracket or an empty line. Each added
+line of an edit is used for only one line of the file, so that a person's copy of it, or the same words elsewhere, are not claimed.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-_COMMON = 24  # a line that occurs more often is no place to begin
+_COMMON = 24  # a line that occurs more often does not start a match
 _ENOUGH = 3  # evidence for an edit of the same file
 _ENOUGH_ELSEWHERE = 6  # for an edit of another file
 _LONG = 26  # letters of a line that nobody writes twice by chance
-_ALIKE = 0.7  # of a line that somebody changed a part of
+_ALIKE = 0.7  # similarity of a partly changed line
 _LONGEST_GAP = 80  # lines between two stretches of one block
-_SHORT_GAP = 8  # where a line in it may be taken for a changed one
+_SHORT_GAP = 8  # in which a line may count as a changed one
 
 
 class FileLine(NamedTuple):
     """A line to be explained."""
 
     text: str
-    until: int  # an edit after this moment, ms, cannot have written it
-    is_open: bool = True  # False: it is only there as a neighbour
-    commit: str = ""  # that brought it
+    until: int  # edits after this time, ms, cannot have written it
+    is_open: bool = True  # False: only context
+    commit: str = ""  # that introduced it
 
 
 class Candidate(NamedTuple):
     """A block of an edit."""
 
-    edit: int  # the number of the edit
+    edit: int  # the index of the edit
     ts: int
     is_same_file: bool
     block: Block
 
 
 class Claim(NamedTuple):
-    """The edit that wrote a line, and how sure that is."""
+    """The edit that wrote a line, and how certain that is."""
 
     edit: int
     certainty: str  # exact, moved, partial
@@ -54,17 +54,17 @@ class Claim(NamedTuple):
 
 class _Stretch(NamedTuple):
     evidence: int
-    is_whole: bool  # the whole block lies on it
+    is_whole: bool  # it covers the whole block
     ts: int
     candidate: int
-    first: int  # of the file
-    start: int  # of the block
+    first: int  # line in the file
+    start: int  # line in the block
     length: int
-    has_context: bool  # a line that was there before the edit lies on it
+    has_context: bool  # it includes a line that existed before the edit
 
 
 class Matcher:
-    """Lays blocks over the lines of one file."""
+    """Aligns blocks with the lines of one file."""
 
     def __init__(self, lines: Sequence[FileLine]) -> None:
         self._lines = lines
@@ -76,7 +76,7 @@ class Matcher:
 
     @property
     def keys(self) -> list[str]:
-        """The lines as they are compared."""
+        """The lines in the form in which they are compared."""
         return self._keys
 
     def _weight(self, key: str) -> int:
@@ -85,11 +85,11 @@ class Matcher:
         return min(weight, 1) if len(self._places[key]) > 4 else weight
 
     def claims(self, candidates: Sequence[Candidate]) -> list[Claim | None]:
-        """For each line the edit that wrote it, if any did."""
+        """The edit that wrote each line, or None."""
         found = [
             stretch for number, candidate in enumerate(candidates) for stretch in self._stretches(number, candidate)
         ]
-        # What is there as a whole was there last; beyond that the longest stretch is the likeliest.
+        # Blocks found whole: the latest wins. Otherwise the longest stretch is the most likely.
         found.sort(
             key=lambda item: (item.is_whole, item.ts if item.is_whole else item.evidence, item.evidence, item.ts),
             reverse=True,
@@ -105,10 +105,10 @@ class Matcher:
         return claims
 
     def _stretches(self, number: int, candidate: Candidate) -> Iterator[_Stretch]:
-        """Every stretch on which the block and the file are alike, begun at lines that are not too common."""
+        """Every stretch that the block and the file share, starting from lines that are not too common."""
         block = candidate.block
         keys = [key_of(line) for line in block.lines]
-        reached: dict[int, int] = {}  # diagonal -> the first line of the block behind what is covered
+        reached: dict[int, int] = {}  # diagonal -> the first line of the block after what is covered
         enough = _ENOUGH if candidate.is_same_file else _ENOUGH_ELSEWHERE
         is_file = candidate.is_same_file and all(block.added)
         for start, key in enumerate(keys):
@@ -131,7 +131,7 @@ class Matcher:
                 reached[place - start] = start + high
                 first, begin, length = place - low, start - low, low + high
                 evidence = self._evidence(first, length)
-                if is_file:  # a line at the beginning or end of both is where it was
+                if is_file:  # a line at the beginning or end of both is in its original place
                     evidence += (first == begin == 0) + (
                         begin + length == len(keys) and first + length == len(self._keys)
                     )
@@ -142,7 +142,7 @@ class Matcher:
                     )
 
     def _evidence(self, first: int, length: int) -> int:
-        """How much it says that these lines are alike; a single one says little, unless it is long."""
+        """How strongly these equal lines count; a single one counts little, unless it is long."""
         weights = self._weights[first : first + length]
         told = sum(weights)
         if told > 2 and sum(weight > 0 for weight in weights) == 1:
@@ -153,7 +153,7 @@ class Matcher:
     def _lay(
         self, item: _Stretch, candidate: Candidate, claims: list[Claim | None], used: set[tuple[int, int]]
     ) -> bool:
-        """Claim the added lines of a stretch that nothing claims yet; False where it has nothing more to say."""
+        """Claim the unclaimed added lines of a stretch; False if the stretch is of no further use."""
         block = candidate.block
         wanted = [
             (item.first + step, item.start + step)
@@ -168,7 +168,7 @@ class Matcher:
         free = self._without_edges(item, free)
         if not free:
             return item.has_context
-        # What is left of a stretch whose better part belongs elsewhere must say enough by itself.
+        # The rest of a stretch whose better part belongs elsewhere must be sufficient evidence by itself.
         kept = {place for place, _ in free}
         gone = sum(
             self._weights[item.first + step]
@@ -188,7 +188,7 @@ class Matcher:
         return True
 
     def _without_edges(self, item: _Stretch, free: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Leave out empty lines and brackets at the ends of a stretch that another commit brought than the lines beside them."""
+        """Drop empty lines and brackets at the ends of a stretch that come from another commit than the lines beside them."""
         telling = [place for place in range(item.first, item.first + item.length) if self._weights[place]]
         if not telling:
             return free
@@ -199,7 +199,7 @@ class Matcher:
             if telling[0] <= place <= telling[-1] or self._lines[place].commit == (top if place < telling[0] else end)
         ]
 
-    # -- what lies between two stretches of one block: reformatted, or changed in part
+    # -- between two stretches of one block: reformatted, or changed in part
 
     def _fill_gaps(
         self,
@@ -228,8 +228,8 @@ class Matcher:
     def _reformatted(
         self, candidate: Candidate, free: list[int], written: list[int], claims: list[Claim | None]
     ) -> None:
-        """Lines that were broken or joined: whole lines of the edit, character by character, on other lines."""
-        ends = {0: 0}  # how many characters so many of the edit's lines have
+        """Claim lines that were broken or joined: whole lines of the edit, compared by character, on other lines."""
+        ends = {0: 0}  # number of characters -> number of the edit's lines
         stream = ""
         for count, start in enumerate(written, 1):
             stream += _bare(candidate.block.lines[start])
@@ -249,7 +249,7 @@ class Matcher:
             first += step
 
     def _run(self, free: list[int], first: int, stream: str, begin: int) -> dict[int, int]:
-        """How many characters of the stream each number of lines from a place on has."""
+        """For each number of lines from `first` on that continue the stream, how many characters they have."""
         found: dict[int, int] = {}
         at = begin
         for size, place in enumerate(free[first:], 1):
@@ -285,7 +285,7 @@ class Matcher:
 
 
 def _bare(text: str) -> str:
-    """The characters of a line that a formatter leaves as they are."""
+    """The characters of a line that formatters do not change."""
     return "".join(character for character in key_of(text) if character not in ",()\\;'")
 
 
@@ -299,7 +299,7 @@ _QUOTES = str.maketrans({'"': "'", "`": "'"})
 
 
 class Block(Struct, frozen=True, array_like=True):
-    """Some lines of a file as they stood after an edit, and which of them it added."""
+    """Some lines of a file after an edit, and which of them it added."""
 
     lines: tuple[str, ...]
     added: tuple[bool, ...]
@@ -307,16 +307,16 @@ class Block(Struct, frozen=True, array_like=True):
 
 @lru_cache(maxsize=1 << 16)
 def key_of(line: str) -> str:
-    """A line without white space, with one kind of quotes, and without a comma or semicolon at its end."""
+    """A line without white space, with one kind of quotes, and without a trailing comma or semicolon."""
     return "".join(line.split()).translate(_QUOTES).replace("\\n'", "'").rstrip(",;")
 
 
 @lru_cache(maxsize=1 << 16)
 def letters_in(key: str) -> int:
-    """How many letters and digits a key has."""
+    """The number of letters and digits in a key."""
     return len(_NO_LETTERS.sub("", key))
 
 
 def line_hash(key: str) -> int:
-    """A key as a number that SQLite can hold."""
+    """Hash a key to an integer that SQLite can store."""
     return int.from_bytes(blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big", signed=True)

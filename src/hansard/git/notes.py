@@ -1,4 +1,4 @@
-"""Notes as git-ai writes them: which lines of a commit which session wrote. No prompt and nothing of a transcript is in them."""
+"""Notes in git-ai's format: which session wrote which lines of a commit. They contain no prompts and no transcript text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CLAIMED = ("exact", "moved", "partial")
 
 
 def note_commit(threads: ThreadStore, cache: EditCache, commit: str, folder: str, version: str, *, write: bool) -> str:
-    """The note that this version of Hansard makes of a commit of the folder's repository; with `write` it is added there."""
+    """The note that this version of Hansard makes for a commit in the folder's repository; `write` adds it there."""
     repository = Repository.find(folder)
     report = Blamer(threads, cache, repository).commit(commit)
     text = make_note(report, version)
@@ -32,11 +32,11 @@ def note_commit(threads: ThreadStore, cache: EditCache, commit: str, folder: str
 
 
 def make_note(report: CommitReport, version: str) -> str:
-    """The note of a commit by this version of Hansard; an error where no recorded edit wrote any of its lines."""
+    """The note for a commit by this version of Hansard; raises if no recorded edit wrote any of its lines."""
     files: list[str] = []
     sessions: dict[str, Any] = {}
     for file in report.files:
-        if not file.path.isprintable():  # a line break would begin another entry
+        if not file.path.isprintable():  # a line break would start another entry
             continue
         edits = {edit.number: edit for edit in file.edits}
         lines: dict[str, list[int]] = {}

@@ -1,4 +1,4 @@
-"""Lost sessions put together again from what other files and the project's repository still say."""
+"""Reconstruct lost sessions from other files and the project's repository."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ if TYPE_CHECKING:
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 
-_AFTER = 2 * 3600  # seconds after the last prompt in which a commit may still belong to it
+_AFTER = 2 * 3600  # seconds after the last prompt in which a commit may still belong to the session
 _SOURCES = ("history", "sessions-index", "title", "todos", "file-history", "subagents", "other")
 _NUMBER = re.compile(r"#(\d{1,9})")
-_COPY = re.compile(r"([0-9a-f]{16})@v(\d{1,9})")  # of a file: the beginning of its path's SHA-256, and a number
-_LONGEST_NAME = 1000  # characters of a paste's hash that are looked at
+_COPY = re.compile(r"([0-9a-f]{16})@v(\d{1,9})")  # copy of a file: the beginning of its path's SHA-256, and a number
+_LONGEST_NAME = 1000  # characters of a paste's hash that are examined
 
 
 def list_lost(reader: Reader, record: Record | None, request: LostSessionsRequest) -> LostSessions:
-    """The sessions without a transcript, the newest first, with how much is left of each."""
+    """Sessions without a transcript, newest first, and how much is left of each."""
     if request.limit is not None and request.limit < 1:
         raise UsageError("a list has at least one session; no limit gives all of them")
     found = [lost for lost in find_lost(reader, record) if _is_wanted(lost, request)]
@@ -57,7 +57,7 @@ def list_lost(reader: Reader, record: Record | None, request: LostSessionsReques
 
 
 def reconstruct(reader: Reader, record: Record, name: str) -> Reconstruction:
-    """Everything that is known of a lost session."""
+    """Everything known about a lost session."""
     lost = choose_lost(find_lost(reader, record), name)
     repository = _repository(lost.project)
     infos = _commits(repository, [lost]) if repository is not None else []
@@ -106,7 +106,7 @@ def _session(lost: Lost, commits: int) -> LostSession:
 
 
 def _repository(project: str) -> Repository | None:
-    """The repository of a project that is on this machine; a folder that is gone is not looked for in those above it."""
+    """The repository of a project on this machine; for a missing folder its parents are not searched."""
     if not os.path.isabs(project) or "\0" in project or not os.path.isdir(project):
         return None
     try:
@@ -129,14 +129,14 @@ def _commits(repository: Repository, sessions: Iterable[Lost]) -> list[CommitInf
 
 
 def _span(lost: Lost) -> tuple[int, int] | None:
-    """The seconds in which a commit may come from a session."""
+    """The time span, in seconds, in which a commit may come from a session."""
     if lost.started is None or lost.ended is None:
         return None
     return lost.started // 1000, lost.ended // 1000 + _AFTER
 
 
 def _count_commits(sessions: list[Lost]) -> dict[str, int]:
-    """How many commits were made at the time of each session, asking each repository once."""
+    """Count the commits made during each session, querying each repository once."""
     by_project: dict[str, list[Lost]] = {}
     for lost in sessions:
         by_project.setdefault(lost.project, []).append(lost)
@@ -165,14 +165,14 @@ def _commit(repository: Repository, info: CommitInfo, session_id: str | None) ->
 
 
 class _Pastes:
-    """Puts prompts and what was pasted into them together."""
+    """Combines prompts with what was pasted into them."""
 
     def __init__(self, reader: Reader, record: Record) -> None:
         self._reader = reader
         self._record = record
 
     def prompt(self, row: Typed) -> RecoveredPrompt:
-        """A line of history.jsonl with its pastes in the order of their numbers."""
+        """A line of history.jsonl with its pastes in numerical order."""
         text = row.text or ""
         told = read_pasted(self._record, row)
         numbers = {int(match[1]) for place in PASTED.findall(text) if (match := _NUMBER.search(place))}
@@ -192,7 +192,7 @@ class _Pastes:
         return RecoveredPaste(number, storable(kind), found, "" if found is None else "paste-cache")
 
     def _cached(self, digest: str) -> str | None:
-        """The paste that the client kept under its hash."""
+        """The paste that the client cached under its hash."""
         if len(digest) > _LONGEST_NAME:
             return None
         row = self._reader.one(
@@ -211,7 +211,7 @@ class _Pastes:
 def _files(
     reader: Reader, lost: Lost, repository: Repository | None
 ) -> tuple[tuple[FileVersion, ...], tuple[KeptFile, ...]]:
-    """The former contents of files that are kept for a session, and its other files."""
+    """A session's saved versions of files, and its other files."""
     if lost.session_id is None:
         return (), ()
     versions: list[FileVersion] = []
@@ -238,7 +238,7 @@ def _files(
 
 
 def _paths(reader: Reader, lost: Lost, repository: Repository | None) -> dict[str, str]:
-    """Paths by the names that their copies have: of files that sessions changed, and of those in the repository."""
+    """Paths by the names of their copies: files that sessions changed, and files in the repository."""
     known = [row[0] for row in reader.rows("SELECT DISTINCT path FROM tool_calls WHERE path IS NOT NULL")]
     if repository is not None:
         tracked = repository.files()
@@ -247,7 +247,7 @@ def _paths(reader: Reader, lost: Lost, repository: Repository | None) -> dict[st
     return {sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:16]: storable(path) for path in known}
 
 
-_GAP = 2 * 3_600_000  # ms without a prompt after which old lines, which name no session, are taken for another one
+_GAP = 2 * 3_600_000  # ms without a prompt after which old lines, which name no session, count as another session
 _LONGEST_INDEX = 16 << 20  # bytes of a sessions-index.json that is read
 _SOURCE_NAMES = {"file_history": "file-history", "title": "title"}
 _KEPT = "SELECT session_id FROM sessions WHERE transcript IS NOT NULL"
@@ -260,11 +260,11 @@ class Lost:
     name: str
     session_id: str | None
     project: str = ""
-    folders: set[str] = field(default_factory=set)  # as they were called then
+    folders: set[str] = field(default_factory=set)  # as they were called at the time
     prompts: list[Typed] = field(default_factory=list)
     pastes: int = 0
     times: list[int] = field(default_factory=list)  # ms
-    dates: list[int] = field(default_factory=list)  # of files, ms: they count only where nothing else tells the time
+    dates: list[int] = field(default_factory=list)  # of files, ms: used only if nothing else has a time
     titles: dict[str, str] = field(default_factory=dict)  # by source
     first_prompt: str = ""
     branch: str = ""
@@ -274,23 +274,23 @@ class Lost:
 
     @property
     def started(self) -> int | None:
-        """The first moment that is known of it."""
+        """Its first known time."""
         return min(self.times or self.dates, default=None)
 
     @property
     def ended(self) -> int | None:
-        """The last moment that is known of it."""
+        """Its last known time."""
         return max(self.times or self.dates, default=None)
 
     @property
     def title(self) -> str:
-        """What it is called, or what was asked first."""
+        """Its title, or its first prompt."""
         named = next((text for text in self.titles.values() if text.strip()), "")
         return named or next((row.text for row in self.prompts if row.text), "") or self.first_prompt
 
 
 def find_lost(reader: Reader, record: Record | None) -> list[Lost]:
-    """All sessions without a transcript, the newest first; of `record` the lists of sessions are read that clients kept."""
+    """All sessions without a transcript, newest first; reads the clients' session lists from `record`."""
     found = _of_history(reader)
     _add_files(reader, found)
     if record is not None:
@@ -299,7 +299,7 @@ def find_lost(reader: Reader, record: Record | None) -> list[Lost]:
 
 
 def choose_lost(found: list[Lost], name: str) -> Lost:
-    """The one that a person means: a name or id, a unique beginning of one, `@last`."""
+    """The session that a person means: a name or id, a unique prefix of one, `@last`."""
     if name == "@last" and found:
         return found[0]
     near = [lost for lost in found if lost.name == name] or [
@@ -314,9 +314,9 @@ def choose_lost(found: list[Lost], name: str) -> Lost:
 
 
 def _of_history(reader: Reader) -> dict[str, Lost]:
-    """The sessions that lines of history.jsonl belong to; where lines name none, a pause tells two apart."""
+    """The sessions that lines of history.jsonl belong to; if lines name none, a pause separates sessions."""
     found: dict[str, Lost] = {}
-    open_: dict[str, Lost] = {}  # the present session of each folder
+    open_: dict[str, Lost] = {}  # the current session of each folder
     projects: dict[str, str] = {}
     for row in lost_prompts(reader):
         if row.project not in projects:
@@ -340,7 +340,7 @@ def _of_history(reader: Reader) -> dict[str, Lost]:
 
 
 def _name(row: Typed) -> str:
-    """A name for a session that nothing names: the same at every look."""
+    """A stable name for a session without an id."""
     return "history-" + hashlib.sha256(f"{row.project}\0{row.ts}".encode("utf-8", "replace")).hexdigest()[:8]
 
 
@@ -356,7 +356,7 @@ def _add_files(reader: Reader, found: dict[str, Lost]) -> None:
         "SELECT session_id, kind, facts, mtime FROM side_files WHERE current = 1 AND session_id <> ''"
         f" AND session_id NOT IN ({_KEPT}) ORDER BY path, root"
     ):
-        if kind in ("todo", "task"):  # an empty list is no trace of a session
+        if kind in ("todo", "task"):  # an empty list is not evidence of a session
             if session_id in found and mtime is not None:
                 found[session_id].dates.append(mtime)
             continue
@@ -382,7 +382,7 @@ def _title(facts: bytes | None) -> str:
 
 
 def _add_lists(reader: Reader, record: Record, found: dict[str, Lost]) -> None:
-    """Take over what each sessions-index.json said of sessions, also in its former contents; the latest counts."""
+    """Add what each sessions-index.json, including its former versions, said about sessions; the latest wins."""
     kept = {row[0] for row in reader.rows(_KEPT)}
     clients = {root.path: root.client for root in record.roots()}
     for id_, root in reader.rows(
@@ -411,7 +411,7 @@ def _add_lists(reader: Reader, record: Record, found: dict[str, Lost]) -> None:
 
 
 def read_pasted(record: Record, row: Typed) -> dict[str, Any]:
-    """What the line of a prompt in history.jsonl says of pastes, by their numbers."""
+    """The pastes in a prompt's line of history.jsonl, by number."""
     generation = record.generation(row.id >> OFFSET_BITS)
     (client,) = (root.client for root in record.roots() if root.id == generation.root_id)
     lines = client_of(client).lines(record.read(generation.id, row.id & OFFSET_MASK), row.id & OFFSET_MASK)

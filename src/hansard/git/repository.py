@@ -1,4 +1,4 @@
-"""Asking git about a repository: always through its own program, as data, without its hooks, filters or helpers, and never writing."""
+"""Query a repository: always through the git program, as data, without its hooks, filters or helpers. Only `add_note` writes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from hansard.errors import HansardError, NotFound, UsageError
 
 NOT_COMMITTED = "0" * 40
 _HASH = 40
-_LONGEST_BLOB = 32 << 20  # bytes of a file that are looked at
-_TIMEOUT = 600  # seconds for one answer of git
+_LONGEST_BLOB = 32 << 20  # bytes of a file that are examined
+_TIMEOUT = 600  # seconds for one git command
 _LONG_TIMEOUT = 3600  # seconds for the patches of many commits
 _FILTER = re.compile(rb"filter\.(.+)\.(?:clean|process)", re.DOTALL)
-# A repository's own configuration may name programs to run; none of these is wanted for reading.
+# A repository's own configuration may name programs to run; none of them may run for reading.
 _SAFE = (
     "-c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.attributesFile=/dev/null -c core.pager=cat"
     " -c core.untrackedCache=false -c log.showSignature=false -c gpg.program=false -c protocol.allow=never"
@@ -44,16 +44,16 @@ class GitFailed(HansardError):
 
 
 class Blamed(NamedTuple):
-    """A line as `git blame` has it."""
+    """A line of `git blame` output."""
 
     commit: str
-    original: int  # its number in that commit
+    original: int  # its line number in that commit
     path: str  # of the file in that commit
     text: str
 
 
 class CommitInfo(NamedTuple):
-    """A commit's own words."""
+    """A commit's metadata and message."""
 
     commit: str
     parents: tuple[str, ...]
@@ -61,25 +61,25 @@ class CommitInfo(NamedTuple):
     authored: int  # seconds
     committed: int
     subject: str
-    body: str  # with its trailers
+    body: str  # including trailers
 
 
 class FilePatch(NamedTuple):
-    """What a commit did to one file: hunks of lines that begin with a space, + or -."""
+    """What a commit changed in one file: hunks of lines that begin with a space, + or -."""
 
     path: str
     old_path: str
     is_binary: bool
-    hunks: tuple[tuple[int, tuple[str, ...]], ...]  # the number of the first line afterwards, and the lines
+    hunks: tuple[tuple[int, tuple[str, ...]], ...]  # the line number of the first line afterwards, and the lines
 
     @property
     def added(self) -> int:
-        """How many lines it added."""
+        """The number of lines added."""
         return sum(line.startswith("+") for _, lines in self.hunks for line in lines)
 
     @property
     def removed(self) -> int:
-        """How many lines it removed."""
+        """The number of lines removed."""
         return sum(line.startswith("-") for _, lines in self.hunks for line in lines)
 
 
@@ -88,7 +88,7 @@ def _late(command: str, minutes: int = _TIMEOUT // 60) -> GitFailed:
 
 
 def read_regular(path: str, most: int, *, follow: bool = True) -> bytes:
-    """What a regular file holds, up to some bytes; anything else, such as a pipe that would never answer, is an OSError."""
+    """Read a regular file up to a size limit; anything else, such as a pipe that would block forever, is an OSError."""
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
     with open(os.open(path, flags | (0 if follow else getattr(os, "O_NOFOLLOW", 0))), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -105,7 +105,7 @@ def _program() -> str:
 
 
 def _environment() -> dict[str, str]:
-    # Not the caller's GIT_DIR, GIT_EXTERNAL_DIFF and the like: inside a hook they name another repository.
+    # Drop the caller's GIT_DIR, GIT_EXTERNAL_DIFF and the like: inside a hook they name another repository.
     return {name: os.environ[name] for name in _KEPT if name in os.environ} | _ENVIRONMENT
 
 
@@ -118,7 +118,7 @@ class Repository:
 
     @classmethod
     def find(cls, place: str) -> Repository:
-        """The repository that holds a path."""
+        """The repository that contains a path."""
         found = cls.around(place)
         if found is None:
             raise NotFound(f"{place} is not in a git repository")
@@ -126,14 +126,14 @@ class Repository:
 
     @classmethod
     def around(cls, place: str) -> Repository | None:
-        """The repository that holds a path; None where there is none."""
+        """The repository that contains a path, or None."""
         folder = os.path.abspath(place)
         while not os.path.isdir(folder):
             folder, former = os.path.dirname(folder), folder
             if folder == former:
                 break
         here = cls(folder)
-        # A bare one has no working tree.
+        # A bare repository has no working tree.
         found = here._try("rev-parse", "--show-toplevel") or here._try("rev-parse", "--absolute-git-dir")
         return cls(found.decode("utf-8", "surrogateescape").rstrip("\n")) if found else None
 
@@ -169,10 +169,10 @@ class Repository:
         done = self._run(*words)
         return None if done.returncode else done.stdout
 
-    # -- places
+    # -- paths
 
     def relative(self, path: str) -> str:
-        """A path inside of the repository, with slashes; links in the way to the repository are followed."""
+        """A path relative to the repository, with slashes; symlinks on the way to the repository are followed."""
         for root in (self.root, os.path.realpath(self.root)):
             for whole in (
                 os.path.abspath(path),
@@ -192,19 +192,19 @@ class Repository:
         return list(dict.fromkeys([self.root, os.path.realpath(self.root), *found]))
 
     def common_folder(self) -> str:
-        """The folder of git's own files, which all working trees share."""
+        """The git directory that all working trees share."""
         told = self.ask("rev-parse", "--git-common-dir").decode("utf-8", "surrogateescape").rstrip("\n")
         return os.path.realpath(os.path.join(self.root, told))
 
     def resolve(self, name: str) -> str | None:
-        """The whole hash of a commit; None where there is none of that name."""
+        """The full hash of a commit, or None if there is no such commit."""
         if not name or name.startswith("-"):
             return None
         found = self._try("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
         return found.decode().strip() if found else None
 
     def resolve_all(self, names: Sequence[str]) -> dict[str, str]:
-        """The whole hashes of commits, by what they were called; those that are gone are missing."""
+        """The full hashes of commits, by the given names; missing commits are omitted."""
         wanted = [name for name in dict.fromkeys(names) if name.isalnum()]
         if not wanted:
             return {}
@@ -220,11 +220,11 @@ class Repository:
         return [name.decode("utf-8", "surrogateescape") for name in listed.split(b"\0") if name]
 
     def blob(self, rev: str, path: str) -> bytes | None:
-        """A file's content in a commit; None where it is not there, or too large."""
+        """A file's content in a commit; None if it is missing or too large."""
         return self.blobs([(rev, path)]).get((rev, path))
 
     def blobs(self, wanted: Sequence[tuple[str, str]]) -> dict[tuple[str, str], bytes]:
-        """The contents of files in commits, those that are there."""
+        """The contents of files in commits; missing ones are omitted."""
         wanted = [item for item in dict.fromkeys(wanted) if "\n" not in item[1] and item[0] != NOT_COMMITTED]
         if not wanted:
             return {}
@@ -244,7 +244,7 @@ class Repository:
         return found
 
     def blame(self, path: str, rev: str | None = None, lines: tuple[int, int] | None = None) -> bytes:
-        """What `git blame --porcelain` says of a file, for `read_blame`; `rev` is a whole hash, without it the working tree counts."""
+        """Raw `git blame --porcelain` output for `read_blame`; `rev` is a full hash, without it the working tree is used."""
         words = ["blame", "--porcelain", "--no-textconv", "--encoding=UTF-8"]
         if lines is not None:
             words.append(f"-L{lines[0]},{lines[1]}")
@@ -254,9 +254,9 @@ class Repository:
         return self.ask(*words, "--", path, environment=environment)
 
     def _without_filters(self) -> dict[str, str]:
-        """Settings that keep git from running what the repository says that a file of the working tree must go through.
+        """Settings that stop git from running the filters that the repository configures for files of the working tree.
 
-        They go through the environment: `-c` cannot name a filter whose name has an equals sign.
+        They are passed in the environment: `-c` cannot name a filter whose name contains an equals sign.
         """
         names = {found[1] for key in self._settings() if (found := _FILTER.fullmatch(key))}
         values = {"clean": "", "smudge": "", "process": "", "required": "false"}
@@ -283,7 +283,7 @@ class Repository:
         return {name: self._known[name] for name in hashes if name in self._known}
 
     def log(self, *, since: int | None = None, until: int | None = None, limit: int = 20_000) -> list[CommitInfo]:
-        """The commits of all branches, the newest first, merges left out; times are seconds."""
+        """The commits of all branches, newest first, without merges; times are in seconds."""
         words = ["log", "--branches", "--tags", "--remotes", "HEAD", "--no-merges", f"--max-count={limit}", _FORMAT]
         if since is not None:
             words.append(f"--since={since}")
@@ -294,11 +294,11 @@ class Repository:
         return list(_infos(self.ask(*words)))
 
     def ancestors(self, limit: int = 200_000) -> set[str]:
-        """The commits that lead to the present one."""
+        """The current commit and its ancestors."""
         return set((self._try("rev-list", f"--max-count={limit}", "HEAD") or b"").decode().split())
 
     def patches(self, commits: Sequence[str], context: int = 3) -> Iterator[tuple[str, list[FilePatch]]]:
-        """What commits did, each against its first parent, with renames."""
+        """What commits changed, each relative to its first parent, with renames."""
         if not commits:
             return
         words = [
@@ -336,7 +336,7 @@ class Repository:
                 watchdog.cancel()
 
     def has_ref(self, name: str) -> bool:
-        """Whether there is such a ref."""
+        """Whether a ref exists."""
         return self._try("rev-parse", "--verify", "--quiet", name) is not None
 
     def note(self, ref: str, commit: str) -> bytes | None:
@@ -344,14 +344,14 @@ class Repository:
         return self._try("notes", f"--ref={ref}", "show", commit)
 
     def add_note(self, ref: str, commit: str, text: str) -> None:
-        """Give a commit a note; one that has a note already keeps it."""
+        """Add a note to a commit; raises if it already has one."""
         if self.note(ref, commit) is not None:
             raise UsageError(f"{commit[:12]} has a note in {ref} already; it is not replaced")
         self.ask("notes", f"--ref={ref}", "add", "-F", "-", commit, given=text.encode())
 
     def hooks_folder(self) -> str:
-        """Where git looks for hooks, core.hooksPath respected."""
-        found = subprocess.run(  # noqa: S603 - no shell; with the repository's own setting, which nothing is run from here
+        """Where git looks for hooks, respecting core.hooksPath."""
+        found = subprocess.run(  # noqa: S603 - no shell; respects the repository's own setting, but runs nothing from there
             [_program(), "-C", self.root, "rev-parse", "--git-path", "hooks"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -390,7 +390,7 @@ def _infos(answer: bytes) -> Iterator[CommitInfo]:
 
 
 def read_blame(answer: bytes) -> Iterator[Blamed]:
-    """The lines of `git blame --porcelain`, which tells a commit's details once."""
+    """Parse `git blame --porcelain`, which gives a commit's details only once."""
     paths: dict[str, str] = {}
     current, original = "", 0
     for raw in answer.split(b"\n"):
@@ -405,7 +405,7 @@ def read_blame(answer: bytes) -> Iterator[Blamed]:
 
 
 def _unquoted(name: bytes) -> str:
-    """A path as git writes it: in quotes, with escapes, where it has odd characters."""
+    """Unquote a path: git quotes and escapes unusual characters."""
     if not (name.startswith(b'"') and name.endswith(b'"')):
         return name.decode("utf-8", "surrogateescape")
     plain = name[1:-1].decode("latin-1").encode("latin-1").decode("unicode_escape")
@@ -471,5 +471,5 @@ def _patches(stream: Iterable[bytes]) -> Iterator[tuple[str, list[FilePatch]]]:
 
 
 def _side(name: bytes) -> str:
-    """A path of a diff without its prefix."""
+    """A path from a diff without its prefix."""
     return _unquoted(name).removeprefix("a/").removeprefix("b/") if name.startswith(b'"') else _unquoted(name[2:])
