@@ -1,4 +1,4 @@
-"""Five-hour blocks: they begin with the full hour of the first message, and end five hours later or after five hours of silence."""
+"""Five-hour blocks: they begin at the full hour of the first message, and end five hours later or after five hours of silence."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class BlockSpan(NamedTuple):
 
 
 def find_blocks(reader: Reader) -> list[BlockSpan]:
-    """All blocks of a history, in order; every message with a time lies in exactly one."""
+    """All blocks of a history, in order; every message with a time is in exactly one."""
     return _blocks(reader.rows(_ACTIVE, (1,)))
 
 
@@ -51,10 +51,10 @@ _ACTIVE = (
 def present_block(reader: Reader, now: int) -> BlockSpan | None:
     """The block that a message sent now would belong to, without reading the whole history."""
     run: list[tuple[int, int, int]] = []
-    # Blocks begin with an hour, so also a message of the rest of this hour may have begun this one: clocks differ.
+    # Blocks begin on the hour, so a message later in this hour may also have started this block: clocks differ.
     for row in reader.rows(_LATEST, ((now // _HOUR + 1) * _HOUR // QUARTER - 1,)):
         if (run[-1][1] if run else now) - row[2] > _LENGTH:
-            break  # a silence of five hours ends every block, so nothing before it matters
+            break  # five hours of silence end every block, so nothing before it matters
         run.append(row)
     last = _blocks(reversed(run))[-1:]
     return last[0] if last and now < last[0].end else None
@@ -70,7 +70,7 @@ def _blocks(active: Any) -> list[BlockSpan]:
     blocks: list[BlockSpan] = []
     start = first = last = 0
     for _, earliest, latest in active:
-        # A quarter of an hour cannot straddle the end of a block: that is at a full hour.
+        # A quarter of an hour cannot straddle the end of a block, which is on the hour.
         if not blocks and not start:
             start, first, last = earliest - earliest % _HOUR, earliest, latest
         elif earliest >= start + _LENGTH or earliest - last > _LENGTH:
@@ -84,13 +84,13 @@ def _blocks(active: Any) -> list[BlockSpan]:
 
 
 def block_of(blocks: list[BlockSpan], quarter: int) -> BlockSpan | None:
-    """The block that a quarter of an hour lies in."""
+    """The block that contains a quarter of an hour."""
     place = bisect_right(blocks, quarter * QUARTER, key=lambda block: block.start) - 1
     return blocks[place] if place >= 0 and quarter else None
 
 
 def make_blocks(ledger: Ledger) -> Blocks:
-    """The blocks of a history with what was used in each, the silences between them, with a projection for the current one."""
+    """The blocks of a history with their usage, the gaps between them, and a projection for the current one."""
     from hansard.ledger.report import make_report
     from hansard.model.ledger import BillingBlock, Blocks
     from hansard.model.requests import UsageRequest
@@ -115,20 +115,20 @@ def make_blocks(ledger: Ledger) -> Blocks:
 
 
 def burn_rate(cost: Decimal | None, stretch: BlockSpan, now: int) -> Decimal | None:
-    """Dollars per hour from a block's first message to now; None while it is too early to tell."""
+    """Dollars per hour from a block's first message to now; None while it is too early to say."""
     passed = now - stretch.first
     return None if cost is None or passed < _MINUTE else cost * _HOUR / passed
 
 
 def _projected(block: BillingBlock, stretch: BlockSpan, now: int) -> BillingBlock:
-    """The active block with how fast it is being used, measured from its first message to now."""
+    """The active block with its burn rate, measured from its first message to now."""
     from decimal import Decimal
 
     from msgspec.structs import replace
 
     row = block.usage
     passed = now - stretch.first
-    if row is None or passed < _MINUTE:  # too early to tell
+    if row is None or passed < _MINUTE:  # too early to say
         return replace(block, remaining_minutes=(stretch.end - now) // _MINUTE)
     left = stretch.end - now
     cost = row.cost_usd

@@ -1,4 +1,4 @@
-"""What is being spent now: a session, today, the present five-hour block, the budgets."""
+"""Current spending: a session, today, the current five-hour block, the budgets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def current_usage(
     reader: Reader, session_id: str | None, limits: Sequence[Limit], timezone: str | None, now: datetime | None
 ) -> CurrentUsage:
-    """What a session, today, the present block and the budgets have used so far."""
+    """What a session, today, the current block and the budgets have used so far."""
     zone, now = find_zone(timezone), now or datetime.now(UTC)
     at = int(now.timestamp() * 1000)
 
@@ -59,13 +59,13 @@ PERIODS = ("day", "week", "month")
 def check_budgets(
     reader: Reader, limits: Sequence[Limit], timezone: str | None = None, now: datetime | None = None
 ) -> list[Budget]:
-    """What is spent of each limit."""
+    """How much of each limit is spent."""
     zone, now = find_zone(timezone), now or datetime.now(UTC)
     return [_checked(reader, limit, zone, now) for limit in limits]
 
 
 def period_start(period: str, zone: Zone, now: datetime) -> datetime:
-    """When the present day, week or month began."""
+    """When the current day, week or month began."""
     today = zone.local(now).date()
     first = {"day": today, "week": today - timedelta(days=today.weekday()), "month": date(today.year, today.month, 1)}
     return zone.midnight(first[period])

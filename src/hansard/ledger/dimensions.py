@@ -1,4 +1,4 @@
-"""What a report can be split by: which columns each dimension needs, and what they mean to a person."""
+"""What a report can be split by: the columns of each dimension, and how their values are shown."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ _DAY = QUARTERS_PER_DAY
 
 
 class Dimension(Struct, frozen=True):
-    """One dimension: the SQL columns it groups by, and the key that their values stand for."""
+    """One dimension: the SQL columns it groups by, and the key that their values form."""
 
     name: str
     columns: tuple[str, ...]
     key: Callable[..., str | None]
     about: Callable[[str | None], dict[str, str]] = lambda _key: {}
-    is_fine: bool = False  # only single messages know it
+    is_fine: bool = False  # only available per message
 
     @property
     def is_time(self) -> bool:
-        """Whether its keys follow each other."""
+        """Whether its keys are chronological."""
         return self.name in TIMES
 
 
 class MessageCommits(Protocol):
-    """Says which commit a message counts for."""
+    """Maps messages to the commits they count for."""
 
     def commit_at(self, session_id: str, moment: int) -> str | None:
-        """The hash of the commit; None where it counts for none."""
+        """The hash of the commit, or None."""
 
     def about(self, commit: str | None) -> dict[str, str]:
         """The subject of a commit and its repository."""
 
 
 class Dimensions:
-    """Makes dimensions for one report; what needs the index is looked up once."""
+    """Makes dimensions for one report; index lookups are done once."""
 
     def __init__(
         self, reader: Reader, rates: dict[int, Rate], zone: Zone, commits: Callable[[], MessageCommits] | None = None
@@ -58,7 +58,7 @@ class Dimensions:
         self._zone = zone
 
     def make(self, names: tuple[str, ...]) -> tuple[Dimension, ...]:
-        """The dimensions of these names."""
+        """The dimensions with these names."""
         unknown = [name for name in names if name not in DIMENSIONS]
         if unknown:
             raise UsageError(f"usage cannot be split by {unknown[0]!r}; choose one of {', '.join(DIMENSIONS)}")
@@ -77,7 +77,7 @@ class Dimensions:
         return Dimension(name, (column,), lambda number: None if number is None else key(number))
 
     def _hour(self) -> Dimension:
-        # The hour that a clock shows twice in autumn is two hours: they differ in how far they are ahead of UTC.
+        # The hour that clocks show twice in autumn is two hours, which differ in their UTC offset.
         local = self._local()
 
         def key(hour: int | None, shift: int) -> str | None:

@@ -1,7 +1,7 @@
-"""Explaining a figure: its messages one by one, the lines and decisions behind each, the rates and the arithmetic.
+"""Explain a figure: its messages one by one, the lines and decisions behind each, the rates and the arithmetic.
 
-The rows of `charges` are added up per rate by SQL, with the report's own conditions and keys: that is the figure. Of the rows
-themselves only the dearest are looked at, so neither memory nor most of the time grows with the history.
+SQL adds up the rows of `charges` per rate, with the report's own conditions and keys: that is the figure. Only the most
+expensive rows themselves are examined, so neither memory nor most of the time grows with the history.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ _COUNTED = (
     "api_messages",
     "cost_usd",
 )
-_SPARE = 100  # messages that are looked at beyond those that are shown
-_ERROR = 1e-9  # more than floating point gets a cost wrong, as a share of it
+_SPARE = 100  # messages examined beyond those shown
+_ERROR = 1e-9  # exceeds the relative floating-point error of a cost
 
 
 def explain(ledger: Ledger, record: Record, request: ExplainRequest) -> Explanation:
@@ -103,7 +103,7 @@ class _Charges:
         self._narrow()
 
     def _narrow(self) -> None:
-        """Ask for no message whose columns stand for other rows of the report."""
+        """Exclude messages whose columns belong to other rows of the report."""
         if not self._columns:
             return
         names = ", ".join(self._columns)
@@ -116,11 +116,11 @@ class _Charges:
             self._values += (json.dumps([value for value in found if value is not None]),)
 
     def _ask(self, sql: str, *values: Any) -> Iterator[Any]:
-        """Rows that may be the figure's: columns that depend on each other are only looked at one by one."""
+        """Rows that may belong to the figure: interdependent columns are only compared one by one."""
         return self._ledger.reader.rows(sql, (*self._values, *values))
 
     def sums(self, without: Sequence[str]) -> Sums:
-        """What all messages but these add up to."""
+        """Sums of all messages except these."""
         columns = [*self._columns, "rate", "has_recorded"]
         groups = ", ".join(str(place) for place in range(1, len(columns) + 1))
         found = Sums()
@@ -134,7 +134,7 @@ class _Charges:
         return found
 
     def most_expensive(self, limit: int | None) -> list[Counted]:
-        """So many messages (None: all), the most expensive first."""
+        """The `limit` most expensive messages (None: all), most expensive first."""
         if limit == 0:
             return []
         order = _order(self._ledger.rates, self._ledger.mode)
@@ -151,7 +151,7 @@ class _Charges:
                 yield Counted(*row[skip:])
 
     def _estimated(self, limit: int) -> list[Counted] | None:
-        """Messages with all of the dearest among them, found by what they cost about; None where too many cost the same."""
+        """A superset of the most expensive messages, found by approximate cost; None if too many cost the same."""
         chosen = "".join(f"{column}, " for column in self._columns)
         worth = _worth(self._ledger.rates, self._ledger.mode)
         skip = len(self._columns)
@@ -163,7 +163,7 @@ class _Charges:
                 )
             )
             mine = [row for row in rows if self._key_of(row) == self._wanted]
-            # What costs less by more than any error of arithmetic than so many others is none of the dearest.
+            # Skip rows that cannot reach the top `limit` even after rounding.
             least = mine[limit - 1][-1] if len(mine) >= limit else None
             if len(rows) < most or (least is not None and rows[-1][-1] < least - abs(least) * _ERROR):
                 return [Counted(*row[skip:-1]) for row in mine]
@@ -171,7 +171,7 @@ class _Charges:
 
 
 def _narrowed(wanted: Target) -> tuple[str, list[Any]]:
-    """A condition that holds for every message of a row and is found by an index: no message of another day is looked at."""
+    """A condition that holds for every message of a row and uses an index: messages of other days are not read."""
     if wanted.message is not None:
         return " AND key = ?", [wanted.message]
     condition, values = "", list[Any]()
@@ -189,7 +189,7 @@ def _narrowed(wanted: Target) -> tuple[str, list[Any]]:
 
 
 def _order(rates: Mapping[int, Rate], mode: str) -> Callable[[Counted], tuple[Any, ...]]:
-    """What messages are ranked by: money, then tokens, then time; exact, in whole numbers of a unit that fits every rate."""
+    """The ranking of messages: money, then tokens, then time; exact, in integers of a unit that fits every rate."""
     prices = {number: [getattr(rate, name) for *_, name in CLASSES] for number, rate in rates.items() if rate.is_priced}
     digits = max((-price.as_tuple().exponent for found in prices.values() for price in found if price), default=0)
     digits = max(digits, 3)  # billionths of a dollar, a million tokens
@@ -219,7 +219,7 @@ def _order(rates: Mapping[int, Rate], mode: str) -> Callable[[Counted], tuple[An
 
 
 def _worth(rates: Mapping[int, Rate], mode: str) -> str:
-    """SQL for the first of what messages are ranked by, in about a millionth of a dollar: floating point."""
+    """SQL for the first ranking key, approximately in millionths of a dollar: floating point."""
     cases = []
     for number, rate in rates.items() if mode != "recorded" else ():
         if rate.is_priced:
@@ -233,7 +233,7 @@ def _worth(rates: Mapping[int, Rate], mode: str) -> str:
 
 
 def _by_rate(whole: Sums, rates: Mapping[int, Rate], mode: str) -> list[ExplainedRate]:
-    """The arithmetic of the whole figure, the dearest rate first."""
+    """The arithmetic of the whole figure, most expensive rate first."""
     explained = []
     for (number, has_recorded), counts in whole.groups.items():
         rate = rates[number]
@@ -255,7 +255,7 @@ def _by_rate(whole: Sums, rates: Mapping[int, Rate], mode: str) -> list[Explaine
 
 
 def _differences(ledger: Ledger, wanted: Target, figure: UsageRow) -> Iterator[str]:
-    """Where the report has another figure than its messages: then the index is damaged."""
+    """Differences between the report's figure and its messages: these mean that the index is damaged."""
     if wanted.reported is None:
         return
     reported = wanted.reported.row({}, {}, ledger.rates, ledger.mode)
@@ -278,7 +278,7 @@ _SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A row of a report by dimensions, or one message; `reported` is what the report adds up for the row."""
+    """A row of a report by dimensions, or one message; `reported` is the report's sum for the row."""
 
     dimensions: tuple[Dimension, ...] = ()
     key: RowKey = ()
@@ -287,7 +287,7 @@ class Target:
 
     @property
     def named(self) -> dict[str, str | None]:
-        """The key with the names of its parts."""
+        """The key as a mapping from dimension to value."""
         if self.message is not None:
             return {"message": self.message}
         return {item.name: value for item, value in zip(self.dimensions, self.key, strict=True)}
@@ -296,7 +296,7 @@ class Target:
 def find_target(
     ledger: Ledger, target: str | None, by: tuple[str, ...] | None, key: Sequence[str | None] = ()
 ) -> Target:
-    """What is meant; with `by` the values of a row's key, in order, else whatever the text names."""
+    """Find the target: with `by` the values of a row's key, in order; otherwise the text names it."""
     values = tuple(key) if target is None else (target, *key)
     if by is not None:
         return _row(ledger, by, values)
@@ -315,7 +315,7 @@ def find_target(
 
 
 def _message(ledger: Ledger, name: str) -> str | None:
-    """The key of the message that has this key, or a line with this uuid."""
+    """The key of the message with this key, or with a line that has this uuid."""
     ask = ledger.reader.one
     if ask("SELECT 1 FROM usage WHERE key = ?", (name,)) is not None:
         return name
@@ -335,7 +335,7 @@ def _message(ledger: Ledger, name: str) -> str | None:
 
 
 def _time(ledger: Ledger, name: str) -> tuple[str, str] | None:
-    """The dimension and the key of a time, as the rows of reports show it."""
+    """The dimension and key of a time, as report rows show it."""
     if name in ("today", "yesterday"):
         today = ledger.zone.local(ledger.now).date()
         return "day", (today - timedelta(days=name == "yesterday")).isoformat()
@@ -373,7 +373,7 @@ def _row(ledger: Ledger, by: tuple[str, ...], values: RowKey) -> Target:
 
 
 def _match(names: Sequence[str], values: RowKey, found: Collection[RowKey]) -> RowKey:
-    """The key of the row that is meant: with these values, or the only one whose values contain them."""
+    """The key of the requested row: with these values, or the only one whose values contain them."""
     if values in found:
         return values
     if not names:

@@ -1,4 +1,4 @@
-"""Explaining single messages: whose they are, their lines, which line decided each token class and why, and what that costs."""
+"""Explain single messages: who owns them, their lines, which line decided each token class and why, and what that costs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 
-# What each class is called in a row of a report, in `Tokens` and the parts of a cost, and in a `Rate`.
+# The name of each class in a report row, in `Tokens` and the parts of a cost, and in a `Rate`.
 CLASSES = (
     ("input_tokens", "input", "input"),
     ("output_tokens", "output", "output"),
@@ -34,12 +34,12 @@ COLUMNS = (
     "rate, has_recorded, messages, lower_bounds, input, output, cache_read, cache_write_5m, cache_write_1h, web_searches,"
     " recorded, progress_only, CASE WHEN first_ts > 0 THEN first_ts END, last_ts, key"
 )
-"""What is asked of `charges`: the fields of `Counted`."""
+"""Columns read from `charges`: the fields of `Counted`."""
 
 _PROGRESS_ONLY = (
     "the subagent's transcript is not there: counted once, from the progress records of the session that started it"
 )
-# What lines must agree on with the ledger, in the order of the columns asked for.
+# Values on which the lines must agree with the ledger, in the order of the selected columns.
 _MERGED = (
     "input",
     "output",
@@ -65,7 +65,7 @@ _USAGE = (
 
 
 class Counted(NamedTuple):
-    """A message as it counts."""
+    """A message as counted."""
 
     rate: int
     has_recorded: int
@@ -85,7 +85,7 @@ class Counted(NamedTuple):
 
     @property
     def numbers(self) -> tuple[Any, ...]:
-        """What `Sums` takes."""
+        """The numbers that `Sums` takes."""
         return self[2:14]
 
     @property
@@ -94,7 +94,7 @@ class Counted(NamedTuple):
 
 
 def explain_messages(ledger: Ledger, record: Record, rows: Sequence[Counted]) -> Iterator[ExplainedMessage]:
-    """The messages of these rows of `charges`, in the same order."""
+    """Explain the messages of these rows of `charges`, in the same order."""
     lines = lines_of(ledger.reader, record, [row.key for row in rows])
     for row in rows:
         yield _explained(ledger, row, lines[row.key])
@@ -140,14 +140,14 @@ def _explained(ledger: Ledger, row: Counted, lines: list[Line]) -> ExplainedMess
 
 
 def found_by(rate: Rate, *, has_recorded: bool, mode: str) -> str:
-    """How a cost is found: by a rate, as the client recorded it, or not at all."""
+    """How a cost is determined: by a rate, as the client recorded it, or not at all."""
     if has_recorded and mode != "calculate":
         return "recorded"
     return "unpriced" if mode == "recorded" or not rate.is_priced else "rate"
 
 
 def charges(rate: Rate, tokens: Tokens, how: str) -> tuple[Charge, ...]:
-    """Each class at its price, where that is how the cost is found."""
+    """Each class at its price, if that is how the cost is determined."""
     costs = parts(rate, tokens) if how == "rate" else None
     return tuple(
         Charge(name, getattr(tokens, of), getattr(rate, price), None if costs is None else costs[of])
@@ -156,10 +156,10 @@ def charges(rate: Rate, tokens: Tokens, how: str) -> tuple[Charge, ...]:
 
 
 def _classes(known: dict[str, Any], lines: list[Line], charged: Iterable[Charge]) -> Iterator[ExplainedClass]:
-    """Each class with the first line, in the order of owners, that states as much as is counted."""
+    """Each class with the first line, in ownership order, that states the counted value."""
     remainder = _remainder(known)
     for (name, of, _), item in zip(CLASSES, charged, strict=True):
-        # What has no lifetime counts as five minutes: then the flat figure decides.
+        # Writes without a lifetime count as five minutes: then the flat figure decides.
         is_flat = of == "cache_write_5m" and remainder > 0
         stated = "cache_write" if is_flat else of
         number, why = _winner(lines, stated, known[stated])
@@ -216,7 +216,7 @@ def _lines(reader: Reader, lines: list[Line], classes: Sequence[ExplainedClass])
 
 
 def _relation(reader: Reader, owner: Line, line: Line) -> str:
-    """How the transcript of a line came to hold a message of another one."""
+    """Why the transcript of a line contains a message of another one."""
     one, other = owner.place, line.place
     if (one.root, one.path) == (other.root, other.path):
         return "generation"
@@ -228,7 +228,7 @@ def _relation(reader: Reader, owner: Line, line: Line) -> str:
         tuple(_listed(end) for end in ends),
     )
     if row is None and one.session_id != other.session_id:
-        # A fork of a fork hangs on that one, and holds what the first of them said.
+        # A fork of a fork is linked to that one, and contains what the first one said.
         row = reader.one(
             "SELECT relation FROM links WHERE target = ? AND relation IN ('fork', 'branch')", (other.session_id,)
         )
@@ -261,7 +261,7 @@ def _why_owner(lines: list[Line]) -> str:
 
 
 def _why_first(lines: list[Line]) -> str:
-    """Why the first of lines comes first, when all of them or none are copies."""
+    """Why the first line comes first, when all or none of the lines are copies."""
     if len(lines) == 1:
         return "only line"
     first, second = lines[0], lines[1]
@@ -297,7 +297,7 @@ def _notes(reader: Reader, key: str, lines: list[Line]) -> Iterator[str]:
 
 
 def _wrong(known: dict[str, Any], lines: list[Line]) -> str:
-    """What the lines, read again, do not give as the ledger has it; nothing where they agree."""
+    """How the lines, read again, differ from the ledger; empty if they agree."""
     said = [line.stated for line in lines if line.stated is not None]
     if not said:
         return "none of its lines can be read any more: the counts come from the index"
@@ -318,7 +318,7 @@ _PIECE = 256 * 1024
 
 
 class TranscriptFile(NamedTuple):
-    """The transcript that a line stands in."""
+    """The transcript that contains a line."""
 
     client: str
     root: str
@@ -327,21 +327,21 @@ class TranscriptFile(NamedTuple):
     state: str
     session_id: str
     agent_id: str
-    copied: int  # bytes at its beginning that it copied from another session
+    copied: int  # bytes at its beginning copied from another session
     is_current: int  # 1: the generation of its file that sessions are read from
 
     @property
     def sort_path(self) -> str:
-        """The path by which equally old lines are ordered."""
+        """The path that orders lines with equal times."""
         return f"{self.path}\x00{self.root}"
 
     def read_answer(self, line: bytes) -> Answer | None:
-        """The answer that one of its lines has."""
+        """The answer in one of its lines."""
         return client_of(self.client).answer(line)
 
 
 class Line(NamedTuple):
-    """One line about a message, and what it states of it."""
+    """One line about a message, and what it states."""
 
     id: int
     place: TranscriptFile
@@ -365,15 +365,15 @@ class Line(NamedTuple):
         return self.id & OFFSET_MASK
 
     def order(self) -> tuple[bool, int, str, int, int]:
-        """The order of owners, as `Stated.owner` has it."""
+        """The ownership order, as in `Stated.owner`."""
         return (self.is_copy, self.ts or NEVER, self.place.sort_path, self.offset, self.id)
 
 
 def lines_of(reader: Reader, record: Record, keys: Collection[str]) -> dict[str, list[Line]]:
-    """The lines of each of these messages in the order of owners.
+    """The lines of each of these messages in ownership order.
 
-    The index of lines leads from a line to its message only, so each transcript that has one of the messages is walked once,
-    from the first of their lines on.
+    The index maps a line to its message only, so each transcript that contains one of the messages is scanned once,
+    starting at the first of their lines.
     """
     found: dict[str, list[Line]] = {key: [] for key in keys}
     wanted: dict[int, dict[int, list[str]]] = {}  # transcript -> its message -> keys
@@ -440,7 +440,7 @@ def _place(reader: Reader, transcript: int) -> TranscriptFile:
 
 
 def _ordered(lines: list[Line]) -> list[Line]:
-    """Lines in the order of owners; whether a transcript copied a message, its earliest line that states something tells."""
+    """Lines in ownership order; a transcript's earliest line that states something decides whether it copied the message."""
     is_copy: dict[int, bool] = {}
     for line in sorted(lines, key=lambda line: (line.stated is None, *line.order())):
         is_copy.setdefault(line.transcript, line.offset < line.place.copied)
@@ -452,7 +452,7 @@ def _ordered(lines: list[Line]) -> list[Line]:
 
 
 def _messages(reader: Reader, key: str) -> tuple[str, list[int]]:
-    """The key under which lines know a message, and its first line in each transcript; advisors stand in another's lines."""
+    """The key of a message in its lines, and its first line in each transcript; advisors are in another message's lines."""
     numbers = _first_lines(reader, key)
     base, mark, number = key.rpartition(ADVISOR)
     if not numbers and mark and number.isdecimal():
@@ -465,7 +465,7 @@ def _first_lines(reader: Reader, key: str) -> list[int]:
 
 
 class _Window:
-    """The bytes of one transcript, read forwards a piece at a time: neighbouring lines are unpacked once."""
+    """The bytes of one transcript, read forwards a piece at a time: adjacent lines are decompressed once."""
 
     def __init__(self, record: Record, transcript: int) -> None:
         self._record = record
@@ -474,7 +474,7 @@ class _Window:
         self._bytes = b""
 
     def read(self, start: int, length: int) -> bytes:
-        """The bytes of a line; NULs where they are damaged."""
+        """The bytes of a line; NULs where it is damaged."""
         end = start + length
         if not self._start <= start <= end <= self._start + len(self._bytes):
             piece_end = -(-end // _PIECE) * _PIECE

@@ -1,4 +1,4 @@
-"""Reports: what was used and what it cost, by any dimensions."""
+"""Reports: usage and cost, by any dimensions."""
 
 from __future__ import annotations
 
@@ -83,11 +83,11 @@ class Ledger:
         self._commits = commits
 
     def dimensions(self, by: tuple[str, ...]) -> tuple[Dimension, ...]:
-        """The dimensions of these names."""
+        """The dimensions with these names."""
         return Dimensions(self.reader, self.rates, self.zone, self._commits).make(by)
 
     def sums(self, dimensions: tuple[Dimension, ...]) -> dict[RowKey, Sums]:
-        """What each row adds up to."""
+        """The sums of each row."""
         columns = list(dict.fromkeys(column for item in dimensions for column in item.columns))
         if "rate" not in columns:
             columns.append("rate")
@@ -111,7 +111,7 @@ class Ledger:
         return found
 
     def key_of(self, dimensions: tuple[Dimension, ...], columns: list[str]) -> Any:
-        """A function from a row that begins with these columns to the key of its row in the report."""
+        """A function from a row that begins with these columns to its key in the report."""
         places = [(item.key, [columns.index(column) for column in item.columns]) for item in dimensions]
         known: dict[Any, RowKey] = {}
         needed = sorted({place for _, needs in places for place in needs})
@@ -127,7 +127,7 @@ class Ledger:
         return key_of
 
     def pricing(self, totals: UsageRow) -> Pricing:
-        """By which prices, and what about the sums is not certain."""
+        """The prices used, and what is uncertain about the sums."""
         return Pricing(price_data(self.reader), self.mode, tuple(self._notes(totals)))
 
     def _notes(self, totals: UsageRow) -> list[str]:
@@ -154,7 +154,7 @@ class Ledger:
         return notes
 
     def rate_notes(self, used: set[int]) -> list[str]:
-        """What is derived or could not be applied in these rates, each said once."""
+        """What is derived or could not be applied in these rates, each stated once."""
         said: dict[str, set[str]] = {}
         for number in used:
             rate = self.rates[number]
@@ -175,7 +175,7 @@ def price_data(reader: Reader) -> PriceData:
 
 
 def names_of(by: str | Sequence[str]) -> tuple[str, ...]:
-    """Dimensions as a list, or as words with commas."""
+    """Parse dimensions from a list or comma-separated text."""
     names = by.split(",") if isinstance(by, str) else by
     found = tuple(name.strip() for name in names if name.strip())
     if not found:
@@ -192,7 +192,7 @@ def total(
     until: datetime | None = None,
     now: datetime | None = None,
 ) -> UsageReport:
-    """A report without rows by anything: its totals are what matters."""
+    """A report that consists of its totals only."""
     request = UsageRequest(by="total", project=project, since=since, until=until, now=now)
     return make_report(Ledger(reader, request, sessions=sessions), request)
 
@@ -279,9 +279,9 @@ def _money(row: UsageRow) -> Decimal:
     return Decimal(-1) if row.cost_usd is None else row.cost_usd
 
 
-# -- what tools did, beside what it cost: calls, errors, time and lines, each call counted once
+# -- what tools did, besides what it cost: calls, errors, time and lines, each call counted once
 
-# A call belongs to the message that made it: it is done at the place and time of that message.
+# A call belongs to the message that made it: it counts at the place and time of that message.
 _CALLS = """
     SELECT g.quarter AS quarter, g.session_id AS session_id, g.agent_id AS agent_id, g.branch AS branch, g.rate AS rate,
         g.first_ts AS first_ts, c.tool AS tool, c.is_error AS is_error,
@@ -294,9 +294,9 @@ _CALLS = """
 def add_work(
     ledger: Ledger, dimensions: tuple[Dimension, ...], rows: list[UsageRow], totals: UsageRow, *, idle: bool
 ) -> tuple[list[UsageRow], UsageRow]:
-    """The rows and the totals with the work that belongs to them.
+    """Add the work to the rows and totals that it belongs to.
 
-    A message is found by the first tool it calls, a call by its own: with `idle`, tools that no message began with have rows too.
+    Messages are grouped by the first tool they call, calls by their own: `idle` adds rows for tools that no message called first.
     """
     columns = list(dict.fromkeys(column for item in dimensions for column in item.columns))
     names = tuple(item.name for item in dimensions)

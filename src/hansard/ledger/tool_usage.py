@@ -1,6 +1,6 @@
-"""Every tool and what its calls add up to: how often, how long, how many failed; the same calls as in `Work`.
+"""Every tool and the totals of its calls: how often, how long, how many failed; the same calls as in `Work`.
 
-SQL adds up but knows no medians, so it hands over the times of each tool as one text, which is several times faster than rows.
+SQLite has no median, so SQL returns the times of each tool as one text, which is several times faster than rows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CALL = (
     "c.tool AS tool, max(0, c.result_ts - c.ts) AS lasted, c.is_error AS is_error, c.added AS added, c.removed AS removed,"
     " c.id AS id, c.path AS path, c.change AS change"
 )
-# When and where a call is counted is what `usage` says of its message, whichever copy of the call is read.
+# The message in `usage` determines when and where a call is counted, regardless of which copy of the call is read.
 _ANY = (
     f"SELECT {_CALL}, coalesce(u.ts, c.ts) AS first_ts, iif(u.is_shared, u.session_id, c.id >> {OFFSET_BITS}) AS owner"
     " FROM tool_calls c LEFT JOIN messages m ON m.id = c.message_id LEFT JOIN usage u ON u.key = m.key"
@@ -50,12 +50,12 @@ _SUMS = (
 
 
 class _Counted:
-    """What calls have added up to so far."""
+    """Running totals of calls."""
 
     def __init__(self) -> None:
         self.calls = self.errors = self.added = self.removed = 0
         self.times: list[int] = []
-        self.moments: list[int] = []  # the first and the last, more than once
+        self.moments: list[int] = []  # first and last times, several of each
         self.sessions: set[str] = set()
 
     def add(self, calls: int, errors: int, added: int, removed: int) -> None:
@@ -65,7 +65,7 @@ class _Counted:
         self.removed += removed
 
     def take(self, other: _Counted) -> None:
-        """Count all that another has."""
+        """Add the totals of another."""
         self.add(other.calls, other.errors, other.added, other.removed)
         self.times += other.times
         self.moments += other.moments
@@ -98,12 +98,12 @@ def server_of(tool: str) -> str | None:
 
 
 def _at_most(times: list[int], percent: int) -> int | None:
-    """How long so many of a hundred calls took at most; the times are in order."""
+    """The given percentile of call times; the times are sorted."""
     return times[-(-len(times) * percent // 100) - 1] if times else None
 
 
 def report_tools(ledger: Ledger, name: str | None = None) -> ToolReport:
-    """All tools that the ledger's filters leave, or one; the most used first."""
+    """All tools that match the ledger's filters, or one; most used first."""
     tally = _Tally(ledger, name)
     totals = _Counted()
     for counted in tally.tools.values():
@@ -121,7 +121,7 @@ def report_tools(ledger: Ledger, name: str | None = None) -> ToolReport:
 
 
 class _Tally:
-    """Counts the calls that are wanted, each once, when and where its message is counted."""
+    """Counts the selected calls, each once, when and where its message is counted."""
 
     def __init__(self, ledger: Ledger, name: str | None) -> None:
         self._reader = ledger.reader
@@ -150,7 +150,7 @@ class _Tally:
 
 
 def _source(ledger: Ledger, name: str | None) -> tuple[str, tuple[Any, ...]]:
-    """A table of the calls that are wanted with the beginning of a condition, and the values in both."""
+    """A table of the selected calls with the beginning of a condition, and the values in both."""
     named = ("tool = ?", (name,)) if name is not None else ("1", ())
     selection = Selection(ledger.reader, ledger.query, target=COUNTED_CALLS)
     if selection.where == "1":

@@ -1,5 +1,5 @@
-"""Our total beside what other ways of counting give, each difference split by its causes.
+"""Our total compared with other counting methods, each difference split by cause.
 
-`line_store` reads every line that states usage; `rules` says what a way of counting is; `peer_rules` are those of others; `bridge` walks
-from ours to theirs in steps that add up; `client` looks at the client's own figures, `peers` at the real output of other tools.
+`line_store` reads every line that states usage; `rules` defines counting methods and walks from our total to theirs in steps that
+add up; `peer_rules` has the methods of others; `client` checks the client's own figures, `peers` the real output of other tools.
 """

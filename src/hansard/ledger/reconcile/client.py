@@ -41,14 +41,14 @@ _STATS_RULE = "the client's statistics: adds up lines, up to the day when they w
 
 
 def stated_sessions(reader: Reader) -> list[str]:
-    """The sessions that have totals of the client."""
+    """The sessions with totals from the client."""
     return [row[0] for row in reader.rows("SELECT session_id FROM sessions WHERE cost_state NOT IN ('', '{}')")]
 
 
 def check_sessions(
     reader: Reader, lines: UsageLines, rates: LineRates, compared: Counted
 ) -> tuple[CountingMethod, ClientCheck] | None:
-    """The client's totals beside what the transcripts of the same sessions show; None where it has none."""
+    """Compare the client's totals with the transcripts of the same sessions; None if it has none."""
     stated: dict[str, dict[str, Counted]] = {}
     ended: dict[str, int | None] = {}
     rows = reader.rows("SELECT session_id, ended_at, cost_state FROM sessions WHERE cost_state NOT IN ('', '{}')")
@@ -107,7 +107,7 @@ def check_sessions(
 
 
 def _models(text: str) -> dict[str, Counted] | None:
-    """What a client says of each model; a name without the size of its window."""
+    """The client's figures for each model; names omit the window size."""
     try:
         value = json.loads(text, parse_float=Decimal)
         found: dict[str, Counted] = {}
@@ -125,7 +125,7 @@ def _figures(told: dict[str, Any]) -> Counted:
     amount: Any = told.get("costUSD")
     money: Decimal | None = None
     if type(amount) in (int, Decimal) and abs(amount) < _MOST:
-        money = Decimal(amount).quantize(_BILLIONTH)  # without the noise of binary fractions
+        money = Decimal(amount).quantize(_BILLIONTH)  # without binary floating-point noise
     hour = told.get("cacheCreationEphemeral1hInputTokens")
     return Counted(
         None,
@@ -141,9 +141,9 @@ def _count(value: Any) -> int:
 
 
 def _shown(reader: Reader, lines: UsageLines, rates: LineRates) -> dict[str, dict[str, Counted]]:
-    """What the transcripts show of each session and model: every answer in them once.
+    """What the transcripts show for each session and model, with every answer counted once.
 
-    A fork goes on from the totals of its parent, subagents included; a branch begins at zero, without what it copied.
+    A fork continues from its parent's totals, subagents included; a branch starts at zero, without what it copied.
     """
     lines.db.execute("CREATE TABLE branch (session TEXT PRIMARY KEY)")
     lines.db.executemany(
@@ -184,7 +184,7 @@ def _shown(reader: Reader, lines: UsageLines, rates: LineRates) -> dict[str, dic
 
 
 def _inherited(reader: Reader) -> Iterator[tuple[str, int, int]]:
-    """For each fork the subagents' transcripts of those it comes from, and until when their answers are in its totals."""
+    """For each fork, the subagent transcripts of its ancestors, and until when their answers are in its totals."""
     parents: dict[str, tuple[str, int]] = {
         child: (parent, began)
         for child, parent, began in reader.rows(
@@ -215,7 +215,7 @@ def _none() -> Counted:
 
 
 def _bare(counted: Counted) -> Counted:
-    """Without what the client does not tell."""
+    """Only what the client states."""
     return replace(counted, messages=None, unpriced_messages=0)
 
 
@@ -224,7 +224,7 @@ def _money_only(amount: Decimal) -> Counted:
 
 
 def _side(rest: Counted, rate: Rate | None, sign: int) -> Counted:
-    """The positive or the negative part of a difference, at our rate."""
+    """The positive or negative part of a difference, at our rate."""
 
     def part(value: int) -> int:
         return value if value * sign > 0 else 0
@@ -257,7 +257,7 @@ def _side(rest: Counted, rate: Rate | None, sign: int) -> Counted:
 def check_statistics(
     reader: Reader, record: Record, lines: UsageLines, count: Count, ours: Counted
 ) -> CountingMethod | None:
-    """The client's statistics beside sums of lines up to the same day; None where no root has any."""
+    """Compare the client's statistics with sums of lines up to the same day; None if no root has any."""
     stated, days, roots = _none(), [], set()
     for number, root in enumerate(lines.roots):
         row = reader.one("SELECT max(id) FROM side_files WHERE kind = 'stats' AND root = ? AND current = 1", (root,))
@@ -275,7 +275,7 @@ def check_statistics(
     if len(roots) < len(lines.roots):
         changes.append(Change("other_roots", "source roots without statistics", {"roots": frozenset(roots)}))
     changes.append(Change("later_days", f"what came after {max(days)}, when they were made", {"days": ("", max(days))}))
-    # They go on counting what the client deleted since.
+    # They still include what the client has deleted since.
     habit = MethodRules("stats-cache", "the client's stats-cache.json", _STATS_RULE, (*changes, *LINES.changes[1:]))
     way = walk(count, habit, ours)
     rest = _bare(stated) - _bare(way.total)
@@ -299,5 +299,5 @@ def _statistics(data: bytes) -> tuple[Counted, str] | None:
     total = _none()
     for figure in figures:
         total += figure
-    # Most versions write a cost of 0, which says nothing.
+    # Most versions write a cost of 0, which means nothing.
     return (total if total.cost_usd else replace(_bare(total), cache_write_1h_tokens=None, cost_usd=None)), day

@@ -1,6 +1,6 @@
-"""Every line that states usage, from every transcript and generation, in a database of its own that is gone afterwards.
+"""Every line that states usage, from every transcript and generation, in a separate, temporary database.
 
-The other ways of counting look at lines, so lines are what they are asked of. A history can have millions, so they are kept in
+Other counting methods work on lines, so they are simulated on lines. A history can have millions, so they are stored in
 a file and not in memory.
 """
 
@@ -36,27 +36,27 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 
 ANSWER, ADVISOR, TOLD = range(3)
-"""What a line is: an answer, a call to another model inside one, or a progress record with a copy of a subagent's answer."""
+"""Kinds of lines: an answer, a call to another model inside one, or a progress record with a copy of a subagent's answer."""
 
 _COLUMNS = {
-    "place": "INTEGER",  # number in the order of paths, generations and offsets
-    "path": "INTEGER",  # number of the path in the order of paths
+    "place": "INTEGER",  # position in the order of paths, generations and offsets
+    "path": "INTEGER",  # position of the path in the order of paths
     "transcript": "INTEGER",
     "start": "INTEGER",  # offset
-    "live": "INTEGER",  # 1: still in the source, where others see it
+    "live": "INTEGER",  # 1: still in the source, where other tools see it
     "copy": "INTEGER",  # 1: its transcript copied the answer from another session
-    "beside": "INTEGER",  # 1: in a subagent's file that lies beside the sessions, not below one
+    "beside": "INTEGER",  # 1: in a subagent's file beside the sessions, not below one
     "root": "INTEGER",
     "belongs": "TEXT",  # the session of its transcript
     "session": "TEXT",  # the session it names
     "kind": "INTEGER",
     "synthetic": "INTEGER",
-    "odd": "INTEGER",  # 1: something about it that strict readers refuse
+    "odd": "INTEGER",  # 1: strict readers reject it
     "ts": "INTEGER",
     "day": "TEXT",
     "id": "TEXT",
     "request": "TEXT",
-    "run": "TEXT",  # the first of the lines next to each other that have the same id
+    "run": "TEXT",  # the first of adjacent lines with the same id
     "ours": "TEXT",  # our key
     "side": "INTEGER",
     "model": "TEXT",
@@ -75,14 +75,14 @@ _COLUMNS = {
 }
 _NAMES = ", ".join(_COLUMNS)
 _SCHEMA = f"CREATE TABLE found ({', '.join(f'{name} {kind}' for name, kind in _COLUMNS.items())})"
-# Whether a transcript copied an answer, its earliest line about it tells, as in `index.usage`.
+# A transcript's earliest line about an answer decides whether it is a copy, as in `index.usage`.
 _COPIES = f"""
 CREATE TABLE copies AS SELECT rowid AS line, first_value(copy) OVER (PARTITION BY transcript, ours, kind = {TOLD} ORDER BY ts = 0, ts, start) AS copy
     FROM found WHERE synthetic = 0 AND transcript IN (SELECT transcript FROM found WHERE copy = 1);
 UPDATE found SET copy = c.copy FROM copies c WHERE c.line = found.rowid;
 DROP TABLE copies;
 """
-# The order in which lines own a message is ours: originals, then by time, path, offset and generation; what has no time comes last.
+# Lines own a message in our order: originals, then by time, path, offset and generation; lines without a time come last.
 _RANK = f"""
 CREATE TABLE line (rank INTEGER PRIMARY KEY, {", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())},
     known INTEGER NOT NULL DEFAULT 0,  -- 1: a copy of an answer that has a line of its own
@@ -95,7 +95,7 @@ UPDATE line SET known = 1 WHERE kind = {TOLD} AND ours IN (SELECT ours FROM line
 UPDATE line SET daily = CASE WHEN id = '' THEN '#' || rank WHEN request <> '' THEN id || ' ' || request
     ELSE id || ' ' || session || ' ' || ts END;
 """
-# A subagent that begins with the words of its parent repeats the parent's answers under other requests.
+# A subagent that begins with its parent's conversation repeats the parent's answers under other requests.
 _REPEATED = """
 UPDATE line SET daily = (SELECT o.daily FROM line o WHERE o.id = line.id AND o.session = line.session
         ORDER BY o.side, o.place LIMIT 1)
@@ -105,7 +105,7 @@ WHERE side = 1 AND (id, session) IN (
 """
 _BATCH = 2000
 _MARK = b'"usage"'
-# ccusage takes no line with one of these unset, a time in other units than milliseconds, or a version that is none.
+# ccusage skips lines with one of these null, a time in units other than milliseconds, or an invalid version.
 _NULL = b'":null'
 _UNSET = frozenset(
     b"id cwd model speed costUSD version sessionId requestId isApiErrorMessage cache_read_input_tokens"
@@ -116,11 +116,11 @@ _TIME_LENGTHS = (20, 24)
 
 
 class _Log(NamedTuple):
-    """A transcript as its lines need it."""
+    """What lines need to know about their transcript."""
 
     id: int
     size: int
-    path: str  # by which equally old lines are ordered
+    path: str  # orders lines with equal times
     number: int
     live: bool
     copied: int
@@ -247,7 +247,7 @@ class UsageLines:
             self._progress(done, self._total)
 
     def _line(self, log: _Log, line: bytes, offset: int, *, is_last: bool) -> Iterator[tuple[Any, ...]]:
-        """What one line gives; read as the index reads it."""
+        """The rows of one line, read as the index reads it."""
         body = None if is_last else entry(line)
         if body is not None:
             yield from self._record_rows(log, line, offset, len(line), body)
@@ -279,7 +279,7 @@ class UsageLines:
         ts = dated(milliseconds(body.timestamp))
         synthetic = message.model == SYNTHETIC
         if synthetic:
-            # It states nothing to us; what it would state is asked of it as if it were an answer without a model.
+            # It states nothing to us; read what it would state as if it were an answer without a model.
             body = msgspec.structs.replace(body, message=msgspec.structs.replace(message, model=""))
         odd = not _is_strict(body, line)
         run = self._adjacent(log, message.id or "", offset, length, body.uuid or "")
@@ -327,7 +327,7 @@ class UsageLines:
             )
 
     def _adjacent(self, log: _Log, identity: str, offset: int, length: int, uuid: str) -> str:
-        """The first of the lines that follow each other with the same id."""
+        """The first of adjacent lines with the same id."""
         known, end, first = self._run
         if not identity or known != identity or end != offset:
             first = uuid or f"{log.id}@{offset}"
@@ -335,7 +335,7 @@ class UsageLines:
         return first
 
     def _day(self, ts: int) -> str:
-        """The day of a time, where the user lives."""
+        """The local day of a time."""
         quarter = ts // QUARTER
         day = self._days.get(quarter)
         if day is None:
@@ -357,7 +357,7 @@ def _is_strict(body: wire.Entry, line: bytes) -> bool:
 
 
 def _is_unset(line: bytes) -> bool:
-    """Whether one of the fields is null, wherever it stands: a line is long, so it is gone through once for all of them."""
+    """Whether one of the fields is null at any depth: lines are long, so one pass checks all fields."""
     at = line.find(_NULL)
     while at >= 0:
         quote = line.rfind(b'"', 0, at)

@@ -1,4 +1,4 @@
-"""How others count, as their programs do it; found by running them on lines made for it, and from their sources.
+"""How other tools count, determined by running them on lines made for the purpose, and from their sources.
 
 ccusage 20.0.24, agentsview 0.46.1, tokscale 1.4.3 and its later sources.
 """
@@ -110,10 +110,10 @@ SHOWN = (LINES, CCUSAGE, AGENTSVIEW, TOKSCALE)
 
 
 def missing(models: frozenset[str]) -> Change:
-    """That a price list lacks models."""
+    """The change when a price list lacks models."""
     return Change("missing_model", f"its price list has no {', '.join(sorted(models))}", {"missing": models})
 
 
 def within(first: str, last: str) -> Change:
-    """That only some days were counted."""
+    """The change when only some days were counted."""
     return Change("other_days", f"days before {first} and after {last} are not in it", {"days": (first, last)})

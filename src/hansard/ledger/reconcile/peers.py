@@ -1,4 +1,4 @@
-"""The real output of another tool: whose it is, what it adds up to, and what of that its rule explains."""
+"""The real output of another tool: which tool, its totals, and how much of them its rule explains."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _COSTS = ("totalCost", "cost", "costUSD")
 
 @dataclasses.dataclass(slots=True)
 class Report:
-    """What another tool says."""
+    """What another tool reports."""
 
     tool: str
     name: str
@@ -97,7 +97,7 @@ def _weight(item: PeerModel) -> tuple[Decimal, int, str]:
 
 
 def _differing(report: Report, simulated: dict[str, Counted]) -> Iterator[PeerModel]:
-    """The models of which something is left over."""
+    """The models with an unexplained remainder."""
     for name in report.models.keys() | simulated.keys():
         theirs = report.models.get(name, _bare(EMPTY))
         told = _bare(simulated.get(name, EMPTY))
@@ -107,12 +107,12 @@ def _differing(report: Report, simulated: dict[str, Counted]) -> Iterator[PeerMo
 
 
 def _bare(counted: Counted) -> Counted:
-    """Only what other tools tell."""
+    """Only what other tools state."""
     return replace(counted, messages=None, cache_write_1h_tokens=None, web_searches=0, unpriced_messages=0)
 
 
 def _rounded(figures: Counted) -> Counted:
-    """Without the noise of binary fractions, which is what other tools count money in."""
+    """Remove floating-point noise: other tools count money in floats."""
     cost = figures.cost_usd
     return figures if cost is None else replace(figures, cost_usd=cost.quantize(_BILLIONTH))
 
@@ -206,7 +206,7 @@ def _money(value: Any) -> Decimal | None:
 
 
 def _models(report: Report, parts: list[dict[str, Any]]) -> None:
-    """Sums by model; a model that has tokens and no cost is one that the tool's price list lacks."""
+    """Sums by model; a model with tokens but no cost is missing from the tool's price list."""
     found: dict[str, Counted] = {}
     for part in parts:
         name = str(part.get("modelName", part.get("model")))
@@ -218,7 +218,7 @@ def _models(report: Report, parts: list[dict[str, Any]]) -> None:
 
 
 def _days(report: Report, rows: list[dict[str, Any]], *, only: bool) -> None:
-    """From which day to which a report goes."""
+    """The first and last day of a report."""
     days = [str(row.get("date", row.get("period"))) for row in rows]
     days = sorted(day for day in days if _DAY.fullmatch(day))
     if only and days:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from hansard.query.reader import Reader
 
 OVER = 200_000
-"""Tokens of a prompt above which it is long, in every price list that knows such a thing."""
-# What long prompts of the models cost that had a window of a million tokens, times the usual rate.
+"""Prompts with more tokens are long, in every price list that makes the distinction."""
+# Factors on the usual rate for long prompts, for models that had a window of a million tokens.
 _LONGER = {
     "input": Decimal(2),
     "output": Decimal("1.5"),
@@ -34,12 +34,12 @@ _LONGER = {
 }
 _CLASSES = tuple(_LONGER)
 SCALE = 10**9
-"""In SQL a price is so many times its millionths of a dollar for one token or search: whole numbers, so nothing is lost."""
+"""SQL prices are millionths of a dollar for one token or search, times this: integers, so nothing is lost."""
 _INSERT = f"INSERT INTO rate VALUES ({','.join('?' * 15)})"
 
 
 class LineRates:
-    """The rates of an index, and those of models that only lines name which we do not count."""
+    """The rates of an index, and those of models that occur only in lines we do not count."""
 
     def __init__(self, reader: Reader, overrides: Sequence[PriceOverride] = ()) -> None:
         self._overrides = overrides
@@ -47,7 +47,7 @@ class LineRates:
         self._home = os.path.dirname(reader.path)
 
     def attach(self, db: apsw.Connection) -> None:
-        """Put them where lines can be joined with them."""
+        """Create a table of rates to join lines with."""
         db.execute(
             "CREATE TABLE rate (id INTEGER PRIMARY KEY, model, tier, speed, geo, since INTEGER, until INTEGER,"
             " above INTEGER, upto INTEGER, input INTEGER, output INTEGER, cache_read INTEGER, write_5m INTEGER,"
@@ -57,7 +57,7 @@ class LineRates:
         db.executemany(_INSERT, map(_row, self.rates.items()))
 
     def complete(self, db: apsw.Connection, table: str) -> None:
-        """Find rates for what a table names and nobody asked for before."""
+        """Find rates for what a table names and that have not been looked up yet."""
         new = db.execute(
             f"SELECT DISTINCT model, tier, speed, geo FROM {table} EXCEPT SELECT model, tier, speed, geo FROM rate"
         ).fetchall()
@@ -74,7 +74,7 @@ class LineRates:
                 db.execute(_INSERT, _row((number, rate)))
 
     def cost(self, number: int, sums: Sequence[int], *, long: str = "whole", longer: bool = False) -> Decimal | None:
-        """What sums of tokens cost: five classes, searches, and of each class what is over the limit of a usual prompt."""
+        """What sums of tokens cost: five classes, searches, and the part of each class above the limit of a usual prompt."""
         rate = self.rates[number]
         if long != "above":
             return cost(rate, Tokens(*sums[:6]))
@@ -85,7 +85,7 @@ class LineRates:
         return None if usual is None or dear is None else EXACT.add(usual, dear)
 
     def _long(self, rate: Rate, *, longer: bool) -> Rate:
-        """The rate that long prompts have where this one is for short ones."""
+        """The rate for long prompts that corresponds to this one for short ones."""
         for other in self.rates.values():
             if other.above == OVER and (
                 other.model,
@@ -101,7 +101,7 @@ class LineRates:
         return replace(rate, **prices)
 
     def of_model(self, model: str, at: datetime | None) -> Rate | None:
-        """The rate of a model for usual prompts at a time; where none is known, the newest."""
+        """The rate of a model for usual prompts at a time; if there is none, the newest."""
         found = [rate for rate in self.rates.values() if rate.model == model and rate.above is None]
         for rate in found:
             if at and (rate.since is None or rate.since <= at) and (rate.until is None or at < rate.until):

@@ -1,4 +1,4 @@
-"""A rule says which lines count, which of them are one answer, what of several is believed, and how it is priced."""
+"""A rule says which lines count, which of them are one answer, which values win, and how the answer is priced."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 KEYS = {
     "ours": "ours",
-    "transcript": "ours || ' ' || transcript",  # ours, but each transcript for itself
+    "transcript": "ours || ' ' || transcript",  # ours, but each transcript separately
     "line": "rank",
     "ccusage": "daily",
     "agentsview": "CASE WHEN id <> '' AND request <> '' THEN id || ' ' || request ELSE run END",
     "tokscale": "CASE WHEN id = '' THEN '#' || rank ELSE id || ' ' || request END",
 }
-"""What tells that two lines are about one answer."""
+"""What identifies two lines as the same answer."""
 
 _COUNTS = ("input", "output", "cache_read", "cache_write", "write_5m", "write_1h", "has_split", "searches", "recorded")
 _CHOICES = {
     "total": "side, input + output + cache_read + {writes} DESC, place",
     "output": "output DESC, ts DESC, place DESC",
 }
-# The tokens of cache writes for five minutes and for an hour, by how the two statements of a line are read.
+# The tokens of cache writes for five minutes and for an hour, by how a line's two statements are read.
 _WRITES = {
     "ours": ("write_5m + max(0, cache_write - write_5m - write_1h)", "write_1h"),
     "split": ("CASE WHEN has_split THEN write_5m ELSE cache_write END", "CASE WHEN has_split THEN write_1h ELSE 0 END"),
@@ -45,45 +45,45 @@ _WRITES = {
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One way of counting; as it stands, it is ours."""
+    """One counting method; the defaults are ours."""
 
     # which lines
-    live: bool = False  # only of transcripts that are still in the source
+    live: bool = False  # only transcripts that are still in the source
     days: tuple[str, str] | None = None  # only from one day to another
     roots: frozenset[int] | None = None  # only of these
-    strict: bool = False  # none that is odd
-    beside: bool = True  # also of subagents' files that lie beside the sessions
-    synthetic: bool = False  # also what the client said by itself
+    strict: bool = False  # no odd lines
+    beside: bool = True  # also subagents' files beside the sessions
+    synthetic: bool = False  # also the client's own synthetic messages
     advisors: bool = True  # also calls to another model inside an answer
     told: str = "only"  # also what progress records repeat: `only` answers without a line of their own, `all`, or none
-    # which of them are one answer, and what is believed of it
+    # which of them are one answer, and which values win
     key: str = "ours"
-    merge: str = "max"  # of each class the maximum; or the line with the greatest `total` or the greatest `output`
+    merge: str = "max"  # the maximum of each class; or the line with the greatest `total` or the greatest `output`
     # what it costs
     writes: str = "ours"
     searches: bool = True
-    recorded: bool = True  # what the client wrote that an answer cost goes before its price
-    dated: bool = True  # at the price of its time, not at the newest
-    long: str = "whole"  # a long prompt costs more as a `whole`, or only what is `above` the limit in each class
-    longer: frozenset[str] = frozenset()  # models that cost more for long prompts without our price data saying so
+    recorded: bool = True  # a cost recorded by the client takes precedence over the price
+    dated: bool = True  # at the price at its time, not the newest
+    long: str = "whole"  # a long prompt costs more as a `whole`, or only the part `above` the limit in each class
+    longer: frozenset[str] = frozenset()  # models that cost more for long prompts, unknown to our price data
     missing: frozenset[str] = frozenset()  # models that cost nothing
     rounded: bool = False  # each answer to a millionth of a dollar
 
 
 class Count:
-    """Asks lines for totals; the same rule is asked once."""
+    """Queries lines for totals; each rule is computed once."""
 
     def __init__(self, lines: UsageLines, rates: LineRates, now: datetime) -> None:
         self._db = lines.db
         self._now = to_milliseconds(now)
         self._rates = rates
         self._known: dict[tuple[Rule, bool], dict[str, Counted]] = {}
-        self._told: str = ""  # whose rows `told` has
+        self._told: str = ""  # which rule's rows `told` has
         self._facts = _facts(self._db)
         rates.attach(self._db)
 
     def total(self, rule: Rule) -> Counted:
-        """What a rule adds up to."""
+        """The total of a rule."""
         return self._ask(rule, by_model=False)[""]
 
     def by_model(self, rule: Rule) -> dict[str, Counted]:
@@ -113,7 +113,7 @@ class Count:
         return result
 
     def _simplest(self, rule: Rule) -> Rule:
-        """A rule that comes to the same with these lines: what none of them is, makes no difference."""
+        """An equivalent rule for these lines: drop options that apply to none of them."""
         facts = self._facts
         told = rule.told if facts["told"] else ""
         return replace(
@@ -149,7 +149,7 @@ EMPTY = Counted(0, 0, 0, 0, 0, 0, 0, ZERO)
 
 
 def _facts(db: apsw.Connection) -> dict[str, bool]:
-    """What sorts of lines there are at all."""
+    """Which kinds of lines exist."""
     asked = {
         "gone": "live = 0",
         "odd": "odd = 1",
@@ -168,7 +168,7 @@ def _facts(db: apsw.Connection) -> dict[str, bool]:
 
 
 def _messages(rule: Rule) -> tuple[str, tuple[Any, ...]]:
-    """One row for each answer that the rule sees."""
+    """One row for each answer that the rule counts."""
     where, values = _lines(rule)
     key = KEYS[rule.key]
     write_5m, write_1h = _WRITES[rule.writes]
@@ -186,7 +186,7 @@ def _messages(rule: Rule) -> tuple[str, tuple[Any, ...]]:
         )
         return sql, values
     order = _CHOICES[rule.merge].format(writes=f"{write_5m} + {write_1h}")
-    # Only what decides is sorted: lines are many, and each is long.
+    # Sort only the deciding columns: there are many lines, and each is long.
     sql = (
         f"SELECT {shown} FROM line WHERE rank IN (SELECT rank FROM (SELECT rank, row_number() OVER"
         f" (PARTITION BY {key} ORDER BY {order}) AS choice FROM line WHERE {where}) WHERE choice = 1)"
@@ -195,7 +195,7 @@ def _messages(rule: Rule) -> tuple[str, tuple[Any, ...]]:
 
 
 def _lines(rule: Rule) -> tuple[str, tuple[Any, ...]]:
-    """Which lines the rule sees."""
+    """Which lines the rule includes."""
     terms = []
     values: list[Any] = []
     kinds = [ANSWER]
@@ -220,7 +220,7 @@ def _lines(rule: Rule) -> tuple[str, tuple[Any, ...]]:
 
 
 def _priced(rule: Rule, now: int) -> str:
-    """Sums of the answers by the rate that applies to each; of what is over the limit of a usual prompt, too."""
+    """Sums of the answers by applicable rate, including the parts above the limit of a usual prompt."""
     ts = "t.ts" if rule.dated else str(now)
     size = "t.input + t.cache_read + t.write_5m + t.write_1h"
     sized = "r.above = -1" if rule.long != "whole" else f"{size} > r.above AND {size} <= r.upto"
@@ -238,7 +238,7 @@ def _priced(rule: Rule, now: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One respect in which a rule is another than the one before, and what that does."""
+    """One difference from the previous rule, and its effect."""
 
     cause: str
     about: str
@@ -247,7 +247,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class MethodRules:
-    """How somebody counts: what changes from our rule to theirs, in the order in which it is told."""
+    """How another tool counts: the changes from our rule to theirs, in the order in which they are reported."""
 
     name: str
     title: str
@@ -263,7 +263,7 @@ class MethodRules:
 
 
 def walk(count: Count, habit: MethodRules, ours: Counted) -> CountingMethod:
-    """The way from our total to theirs; a respect that changes nothing is no cause."""
+    """Walk from our total to theirs, dropping steps that change nothing."""
     steps: list[DifferenceStep] = []
     rule = Rule()
     before = count.total(rule)
@@ -282,6 +282,6 @@ def walk(count: Count, habit: MethodRules, ours: Counted) -> CountingMethod:
 
 
 def add(steps: list[DifferenceStep], cause: str, about: str, amount: Counted) -> None:
-    """Tell a cause that has any effect."""
+    """Add a step if it has any effect."""
     if amount:
         steps.append(DifferenceStep(cause, about, amount))

@@ -1,4 +1,4 @@
-"""Our total beside all others."""
+"""Our total compared with all others."""
 
 from __future__ import annotations
 
@@ -88,6 +88,6 @@ def _counted(row: UsageRow) -> Counted:
 
 
 def _lower_bounds(reader: Reader) -> int:
-    """Output tokens of answers whose end no line knows."""
+    """Output tokens of answers whose end is in no line."""
     row = reader.one("SELECT coalesce(sum(output), 0) FROM usage WHERE final_output < output")
     return int(row[0])
