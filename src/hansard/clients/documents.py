@@ -44,8 +44,8 @@ class DocumentLines(Lines):
             yield 0, data[:end]
         place = end
         for start, stop in Objects(data[place:], max_steps=sys.maxsize):
-            if data[end : place + start].lstrip(_BETWEEN).startswith(b"]"):
-                break  # behind the list
+            if data[end : place + start].strip(_BETWEEN):
+                break  # after the list, or inside of an object that is not complete yet
             end = place + stop
             yield first + place + start, data[place + start : end]
         tail = data[end:]
