@@ -30,7 +30,7 @@ EXAMPLES: dict[tuple[str, str], str | re.Pattern[Any]] = {
     ("hansard.cli.commands.prompts", "'|'.join(map(re.escape, sorted(texts, key=len, reverse=True)))"): re.compile(
         r"a\ word|other", re.IGNORECASE
     ),
-    ("hansard.tui.views.reader", "re.escape(needle)"): re.compile("a needle, as it is", re.IGNORECASE),
+    ("hansard.tui.thread_view", "re.escape(needle)"): re.compile("a needle, as it is", re.IGNORECASE),
     (
         "hansard.move",
         'b\'(?<!\\\\\\\\)"%s"\\\\s*:\\\\s*("(?:[^"\\\\\\\\]|\\\\\\\\.)*+")\' % key.encode()',
