@@ -151,7 +151,7 @@ def test_show(run: Run) -> None:
     shown = run("show", QUILL).stdout
     for text in (
         "When is high tide in Emden?",
-        "main  quill 0.9",
+        "quill",
         "Quill",
         "I will look.",
         "05:12 17:40",

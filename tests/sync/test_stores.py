@@ -252,7 +252,7 @@ def test_a_folder_in_the_place_of_a_file(tree: Tree, name: str) -> None:
 
 def test_a_file_in_the_place_of_the_home(tree: Tree) -> None:
     tree.home.write_bytes(b"")
-    with pytest.raises(StoreUnusable, match="is not a directory"):
+    with pytest.raises(StoreUnusable, match="the data directory cannot be created"):
         tree.sync()
 
 

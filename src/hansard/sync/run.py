@@ -18,7 +18,6 @@ from hansard.record.files import Files
 from hansard.sources.discover import Walk
 from hansard.sources.roots import Root
 from hansard.storage.heartbeat import beat, last_problems, note_failure
-from hansard.storage.sqlite import os_error
 from hansard.sync import newest
 from hansard.sync.data_files import INDEX, RECORD, REPAIRED, TEXT, place, sync_lock
 from hansard.sync.report import DEFAULT_MAX_FILE, ProgressReporter, SyncReport, SyncRequest
@@ -71,7 +70,9 @@ def sync(
     try:
         os.makedirs(home, mode=0o700, exist_ok=True)
     except OSError as error:
-        raise os_error(error, home) from error
+        raise StoreUnusable(
+            f"{home}: the data directory cannot be created ({error.strerror or error}). Name another with --home"
+        ) from error
     try:
         report = _sync(home, roots, request, max_file, prices or Prices(home), walks)
     except Exception as error:
