@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 _COLUMNS = "root, path, kind, generation, current, state, size, session_id, agent_id, lines, records, issues, version, first_ts, last_ts"
 
+SHOWN_RECORD = (
+    "r.kind = 'assistant' OR r.role IN ('prompt', 'instruction', 'command', 'bash', 'command_output', 'bash_output',"
+    " 'compact_summary', 'notification', 'teammate', 'interruption')"
+    " OR r.sub IN ('compact_boundary', 'api_error', 'local_command', 'informational', 'away_summary')"
+)
+"""A record `r` that a thread shows; the others do not count for when a turn began."""
 FORK_TURN = (
     f"(SELECT nullif(count(*), 0) FROM sessions f JOIN transcripts t ON t.id = f.transcript JOIN prompts p ON p.id >= t.id << {OFFSET_BITS}"
     f" AND p.id < (t.id << {OFFSET_BITS}) + t.copied WHERE f.session_id = l.target AND l.relation IN ('fork', 'branch'))"

@@ -13,6 +13,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
+from hansard.query.transcripts import SHOWN_RECORD
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 _OF_SESSIONS = "session_id IN (SELECT value FROM json_each(?1))"
@@ -196,11 +197,6 @@ TRANSCRIPTS = View(
 )
 
 # A turn begins with what was typed, or what a subagent was told to do; what is shown before the first of these is a turn too.
-_SHOWN = (
-    "r.kind = 'assistant' OR r.role IN ('prompt', 'instruction', 'command', 'bash', 'command_output', 'bash_output',"
-    " 'compact_summary', 'notification', 'teammate', 'interruption')"
-    " OR r.sub IN ('compact_boundary', 'api_error', 'local_command', 'informational', 'away_summary')"
-)
 _RANGE = f"BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
 _OWN = "(r.sidechain = 0 OR t.is_agent)"  # not of a subagent inside the file
 _IN_TURN = ">= t.start_id AND {0} < t.next_id"
@@ -221,7 +217,7 @@ _TURNS = f"""FROM (
     starts AS (
         SELECT thread, id FROM typed
         UNION
-        SELECT t.id, min(r.id) FROM threads t CROSS JOIN records r ON r.id {_RANGE} AND {_OWN} WHERE {_SHOWN} GROUP BY t.id
+        SELECT t.id, min(r.id) FROM threads t CROSS JOIN records r ON r.id {_RANGE} AND {_OWN} WHERE {SHOWN_RECORD} GROUP BY t.id
         HAVING min(r.id) < coalesce((SELECT min(id) FROM typed WHERE thread = t.id), min(r.id) + 1)
     ),
     bounds AS (
@@ -363,7 +359,7 @@ TOOL_CALLS = View(
             "result_offset",
             "integer",
             f"(c.result_id - (SELECT n FROM blocks WHERE id = c.result_id)) & {OFFSET_MASK}",
-            "of the line with the result; null where there is none",
+            "of the line with the result; null without a result",
         ),
         ("message_key", "text", "m.key", "`usage.message_key`"),
         ("path", "text", "c.path", "the file that it reads or changes"),

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.model.time import from_milliseconds as moment
-from hansard.query.transcripts import FORK_TURN
+from hansard.query.transcripts import FORK_TURN, SHOWN_RECORD
 from hansard.storage import OFFSET_MASK
 
 if TYPE_CHECKING:
@@ -19,12 +19,6 @@ if TYPE_CHECKING:
 
 _WORDS = 400  # characters of a prompt in the outline
 _KINDS = {"queued": "prompt"}
-# What a reader is shown of a turn; its other records say nothing about how long it took.
-_SHOWN = (
-    "r.kind = 'assistant' OR r.role IN ('prompt', 'instruction', 'command', 'bash', 'command_output', 'bash_output',"
-    " 'compact_summary', 'notification', 'teammate', 'interruption')"
-    " OR r.sub IN ('compact_boundary', 'api_error', 'local_command', 'informational', 'away_summary')"
-)
 # A turn ends with its last answer or result; what the client adds later, and notes that come for the next one, do not prolong it.
 _ENDS = (
     "r.message_id IS NOT NULL OR r.role IN ('result', 'error', 'prompt', 'instruction', 'command', 'bash', 'command_output',"
@@ -165,18 +159,18 @@ def _times(thread: ThreadReader, spans: list[tuple[int, int]]) -> dict[int, Time
     if thread.inside is None:
         sides = "" if thread.is_agent_file else " AND r.sidechain = 0"
         rows = thread.reader.rows(
-            f"SELECT s.key, min(CASE WHEN {_SHOWN} THEN r.ts END), max(CASE WHEN {_ENDS} THEN r.ts END),"
+            f"SELECT s.key, min(CASE WHEN {SHOWN_RECORD} THEN r.ts END), max(CASE WHEN {_ENDS} THEN r.ts END),"
             " (SELECT sum(d.ms) FROM turn_durations d WHERE d.id BETWEEN s.value ->> 0 AND s.value ->> 1)"
             " FROM json_each(?) s CROSS JOIN records r ON r.id BETWEEN s.value ->> 0 AND s.value ->> 1"
-            f" WHERE ({_SHOWN} OR {_ENDS}){sides} GROUP BY s.key",
+            f" WHERE ({SHOWN_RECORD} OR {_ENDS}){sides} GROUP BY s.key",
             (json.dumps(spans),),
         )
         return {row[0]: row[1:] for row in rows}
     found: dict[int, Times] = {}
     for place, span in enumerate(spans):
         rows = thread.reader.rows(
-            f"SELECT r.id, CASE WHEN {_SHOWN} THEN r.ts END, CASE WHEN {_ENDS} THEN r.ts END FROM records r"
-            f" WHERE r.id BETWEEN ? AND ? AND ({_SHOWN} OR {_ENDS})",
+            f"SELECT r.id, CASE WHEN {SHOWN_RECORD} THEN r.ts END, CASE WHEN {_ENDS} THEN r.ts END FROM records r"
+            f" WHERE r.id BETWEEN ? AND ? AND ({SHOWN_RECORD} OR {_ENDS})",
             span,
         )
         stamps = [row[1:] for row in rows if row[0] - thread.low in thread.inside]
