@@ -19,7 +19,7 @@ ifneq ($(shell cat "$(STAMP)" 2>/dev/null),$(CURDIR))
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help run install test pytest programs browser tmux check coverage bench soak pin clean
+.PHONY: help run install test pytest programs browser tmux check coverage bench soak dist pin clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -108,6 +108,15 @@ soak: install ## kill syncs at random moments, a thousand times, and check that 
 	"$(BIN)/python" tools/soak.py $(ARGS)
 	"$(BIN)/python" -m tests.sync.flipping
 	"$(BIN)/python" -m pytest -n $(WORKERS) --soak 5 tests/parse/test_mutants.py tests/query/search/test_anything.py tests/sync/test_crashes.py
+
+# The same commit gives the same bytes: files are dated by it, and the compiler leaves out where it was called.
+dist: $(STAMP) ## build the sdist, the pure wheel and the native wheel into dist/, the same bytes for the same commit
+	rm -rf dist
+	@for pure in 1 0; do \
+		SOURCE_DATE_EPOCH="$$(git log -1 --format=%ct)" HANSARD_PURE_PYTHON=$$pure "$(BIN)/python" -m hatchling build -t wheel || exit 1; \
+	done
+	@SOURCE_DATE_EPOCH="$$(git log -1 --format=%ct)" "$(BIN)/python" -m hatchling build -t sdist
+	@cd dist && sha256sum * | tee SHA256SUMS
 
 pin: install ## resolve the newest dependencies into constraints.txt and constraints-dev.txt
 	"$(BIN)/python" tools/pin.py

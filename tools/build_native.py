@@ -1,13 +1,15 @@
-"""Build the native module where that is possible; without it Python does the same, more slowly.
+"""Build the native module where that is possible, and note the revision; without the module Python does the same, more slowly.
 
-Hatchling runs this for every wheel. An editable install has the module beside its source. By hand, after a change to the C file:
+Hatchling runs this for every wheel and sdist. HANSARD_PURE_PYTHON=1 leaves the module out. An editable install has the module beside its source. By hand, after a change to the C file:
 
     .venv/bin/python tools/build_native.py
 """
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -24,12 +26,16 @@ PACKAGE = "hansard/index"
 def build(scratch: Path) -> Path | None:
     """Compile the module into a scratch folder; None where there is no compiler, or none that can."""
     try:
+        if os.environ.get("HANSARD_PURE_PYTHON", "") not in ("", "0"):
+            raise NotImplementedError("HANSARD_PURE_PYTHON is set")  # noqa: TRY301 - one way out
         if sys.implementation.name != "cpython":
             raise NotImplementedError(f"{sys.implementation.name} is not CPython")  # noqa: TRY301 - one way out
         from setuptools import Distribution, Extension  # type: ignore[import-untyped]
         from setuptools.command.build_ext import build_ext  # type: ignore[import-untyped]
 
-        extension = Extension("_searchable", [str(SOURCE)], py_limited_api=True)
+        # No debug information: it names the scratch folder, and the same source must give the same wheel.
+        plain = [] if sys.platform == "win32" else ["-g0"]
+        extension = Extension("_searchable", [str(SOURCE)], py_limited_api=True, extra_compile_args=plain)
         command = build_ext(Distribution({"name": "hansard", "ext_modules": [extension]}))
         command.build_lib, command.build_temp = str(scratch / "built"), str(scratch / "objects")
         command.ensure_finalized()
@@ -49,6 +55,20 @@ def build_in_place() -> Path | None:
         return Path(shutil.copy(built, SOURCE.parent)) if built is not None else None
 
 
+def find_revision() -> str:
+    """The commit that is built, with a plus sign if files differ from it; in an unpacked sdist what that says."""
+    noted = ROOT / "src" / "hansard" / "revision.txt"
+    if noted.exists():
+        return noted.read_text(encoding="ascii").strip()
+    if not (ROOT / ".git").exists():
+        return ""
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty=+"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
 class NativeModuleHook(BuildHookInterface[Any]):
     """Adds the native module to a wheel, whose name then tells the platform; without it the wheel is pure Python."""
 
@@ -58,6 +78,13 @@ class NativeModuleHook(BuildHookInterface[Any]):
             build_in_place()
             return
         self._scratch = tempfile.mkdtemp()
+        if revision := find_revision():
+            noted = Path(self._scratch, "revision.txt")
+            noted.write_text(f"{revision}\n", encoding="ascii")
+            folder = "hansard" if self.target_name == "wheel" else "src/hansard"
+            build_data["force_include"][str(noted)] = f"{folder}/revision.txt"
+        if self.target_name != "wheel":
+            return
         built = build(Path(self._scratch))
         if built is not None:
             platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
