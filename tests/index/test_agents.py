@@ -105,7 +105,7 @@ def test_nested_agents(tree: Tree) -> None:
         "outer": (None, 1),
         "inner": ("outer", 2),
     }
-    assert tree.rows("SELECT agents, messages, tool_calls FROM sessions") == [(2, 4, 2)]
+    assert tree.rows("SELECT agents, api_messages, tool_calls FROM sessions") == [(2, 4, 2)]
 
 
 def test_agents_that_claim_each_other_as_parents(tree: Tree) -> None:
@@ -178,3 +178,12 @@ def test_calls_without_ids_are_nobodys(tree: Tree) -> None:
     _write_main(tree, assistant(S, "u2", "msg_012", [nameless], 1))
     tree.write(agent_path(S, "aaaa"), _agent("aaaa", "Look.", 2))
     assert _agents(tree)["aaaa"]["linked_by"] == "none"
+
+
+def test_prompt_suggestions_are_the_clients_own(tree: Tree) -> None:
+    _write_main(tree)
+    for agent_id in ("aprompt_suggestion-77ab01", "a497f1"):
+        tree.write(agent_path(S, agent_id), _agent(agent_id, "Look.", 2))
+    found = _agents(tree)["aprompt_suggestion-77ab01"]
+    assert (found["agent_type"], found["warmup"]) == ("prompt suggestion", 1)
+    assert tree.rows("SELECT agents FROM sessions") == [(1,)]

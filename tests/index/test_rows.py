@@ -56,7 +56,7 @@ def test_messages_are_told_apart_however_many_there_are(tree: Tree, monkeypatch:
     ]
     tree.write(main_path(session(1)), lines)
     tree.sync()
-    asked = "SELECT * FROM messages", "SELECT id, message_id FROM records", "SELECT messages FROM sessions"
+    asked = "SELECT * FROM messages", "SELECT id, message_id FROM records", "SELECT api_messages FROM sessions"
     known = [tree.rows(question) for question in asked]
     assert len(known[0]) == 50
     tree.write(main_path(session(1)), b"")

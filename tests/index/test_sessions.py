@@ -264,11 +264,11 @@ def test_what_a_session_adds_up_to(tree: Tree) -> None:
     )
     tree.sync()
     columns = (
-        "prompts, messages, tool_calls, tool_errors, compactions, files_changed, lines_added, lines_removed, branch, branches,"
+        "prompts, tool_calls, tool_errors, compactions, files_changed, lines_added, lines_removed, branch, branches,"
         " input_tokens, output_tokens, api_messages, lower_bound_messages, first_prompt, ended_at - started_at"
     )
     assert tree.rows(f"SELECT {columns} FROM sessions") == [
-        (2, 2, 2, 1, 1, 1, 2, 1, "main", '["main", "fix"]', 15, 29, 2, 1, "Why is it so?", 420_000)
+        (2, 2, 1, 1, 1, 2, 1, "main", '["main", "fix"]', 15, 29, 2, 1, "Why is it so?", 420_000)
     ]
     assert tree.rows("SELECT tool, calls, errors FROM session_tools ORDER BY tool") == [("Bash", 1, 1), ("Edit", 1, 0)]
     assert tree.rows("SELECT path, change, added, removed FROM file_changes") == [
@@ -280,11 +280,11 @@ def test_a_whole_last_line_without_an_end_counts(tree: Tree) -> None:
     content = b"".join(json.dumps(line).encode() + b"\n" for line in TALK)
     tree.write(main_path(S), content[:-1])
     tree.sync()
-    assert tree.rows("SELECT prompts, messages, output_tokens, debris FROM sessions") == [(1, 1, 20, 0)]
+    assert tree.rows("SELECT prompts, api_messages, output_tokens, debris FROM sessions") == [(1, 1, 20, 0)]
     assert tree.rows("SELECT lines, issues, tail FROM transcripts") == [(2, 0, 1)]
     tree.write(main_path(S), content)
     tree.sync()
-    assert tree.rows("SELECT prompts, messages, output_tokens, debris FROM sessions") == [(1, 1, 20, 0)]
+    assert tree.rows("SELECT prompts, api_messages, output_tokens, debris FROM sessions") == [(1, 1, 20, 0)]
     assert tree.rows("SELECT lines, issues, tail FROM transcripts") == [(2, 0, 0)]
     tree.append(main_path(S), [user(S, "u3", "Because?", 2, "u2")])
     tree.sync()
@@ -316,7 +316,7 @@ def test_the_longer_of_two_copies_speaks_for_a_session(tree: Tree) -> None:
     tree.write(main_path(S), [*TALK, user(S, "u5", "And now?", 9)])
     tree.sync()
     rows = tree.rows(
-        "SELECT s.prompts, s.messages, s.transcripts, t.path FROM sessions s JOIN transcripts t ON t.id = s.transcript"
+        "SELECT s.prompts, s.api_messages, s.transcripts, t.path FROM sessions s JOIN transcripts t ON t.id = s.transcript"
     )
     assert rows == [(2, 1, 2, main_path(S))]
     assert tree.rows("SELECT count(*) FROM usage") == [(1,)]

@@ -110,6 +110,7 @@ class Readable(NamedTuple):
     is_entry: bool  # it is part of the conversation
     parts: Callable[[], Iterable[Part]]
     cwd: str = ""
+    aside_kind: str = "sidechain"  # what it is counted as where subagents are not shown
 
 
 def read_lines(

@@ -221,6 +221,10 @@ class GenericClient:
             known = None
         return ToolUse(known, output, output)
 
+    def own_agent(self, agent_id: str) -> str:  # noqa: ARG002 - of the protocol
+        """None is known."""
+        return ""
+
     def notice(self, text: str) -> str:
         """What a notification says to a reader."""
         return text

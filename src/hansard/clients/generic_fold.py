@@ -89,7 +89,7 @@ class GenericFold(RowFold):
         self.rows.records.append(
             (
                 *(record_id, length, record.kind, None, role),
-                *(record.uuid or None, record.parent_uuid or None, record.ts, int(is_aside), message_id),
+                *(record.uuid or None, record.parent_uuid or None, record.ts, int(is_aside), message_id, None),
             )
         )
 

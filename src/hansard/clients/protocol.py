@@ -203,5 +203,8 @@ class Client(Protocol):
     def tool_use(self, tool: str, given: Any, output: str) -> ToolUse:
         """What a call was given and gave, as it is shown."""
 
+    def own_agent(self, agent_id: str) -> str:
+        """What a subagent with this id does for the client itself, such as prompt suggestions; empty for any other."""
+
     def notice(self, text: str) -> str:
         """What a notification says to a reader."""

@@ -45,7 +45,6 @@ class Rows(msgspec.Struct, array_like=True):
     sidechains: list[tuple[Any, ...]] = []
     issues: dict[int, IssueRow] = {}
     agent_refs: set[AgentRef] = set()
-    progress_answers: list[tuple[Any, ...]] = []
     usage: dict[str, Stated] = {}
 
 
@@ -84,14 +83,16 @@ class RowFold:
             state.version = version
             note(state.versions, version)
 
-    def message_id(self, key: str, record_id: int, model: str | None, ts: int | None) -> int:
-        """The id of an API message, which is that of its first line; a new one gets its row."""
+    def message_id(
+        self, key: str, record_id: int, model: str | None, ts: int | None, counts: State | None = None
+    ) -> int:
+        """The id of an API message, which is that of its first line; a new one gets its row, and is counted."""
         message_id = self.messages.get(key)
         if message_id is None:
             message_id = self.seen_message(key)
             if message_id is None:
                 message_id = record_id
-                self.state.messages += 1
+                (counts or self.state).messages += 1
                 self.rows.messages.append((record_id, key, model, ts))
                 if model:
                     note(self.state.models, model)

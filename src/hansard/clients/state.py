@@ -76,8 +76,10 @@ class State(msgspec.Struct, gc=False, omit_defaults=True):
     cost_state: str = ""
     open_calls: dict[str, OpenCall] = {}
     early_results: dict[str, Result] = {}
+    open_answers: dict[str, OpenAnswer] = {}  # the last lines with ids that several answers may have, by their keys
     queue: list[str] = []
     issue_runs: list[IssueRun] = []  # equal issues of the last lines, which the next line may continue
+    progress_threads: dict[str, str] = {}  # subagents in progress records: id -> uuid of the last line repeated
     asides: dict[str, str | None] = {}  # the last progress records: uuid -> the record that their chain hangs on
 
 
@@ -124,6 +126,17 @@ class OpenCall(msgspec.Struct, gc=False, array_like=True):
     change: str | None
     added: int
     removed: int
+
+
+class OpenAnswer(msgspec.Struct, gc=False, array_like=True):
+    """The last line of an answer whose id may also be that of the next one."""
+
+    key: str
+    first_uuid: str  # of the first answer with the id
+    uuid: str
+    inputs: tuple[int, int, int]
+    stop_reason: str
+    prompts: int  # before the line
 
 
 _encode = msgspec.msgpack.Encoder().encode

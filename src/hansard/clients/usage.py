@@ -18,6 +18,9 @@ MOST_TOKENS = 1 << 40
 SIDECHAIN = "sidechain"
 """Who owns the messages of subagents that the oldest clients wrote into the main file without a name."""
 
+REPEATED_LINE = "agent_progress"
+"""`records.sub` of a subagent's line that a record of its session repeats: a copy, where the subagent's own transcript is there."""
+
 
 class Stated(msgspec.Struct, gc=False):
     """Everything said about one API message so far; its owner is the original's earliest line.

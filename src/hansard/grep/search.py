@@ -62,7 +62,7 @@ def _places(reader: Reader, record: Record, request: GrepRequest) -> list[tuple[
     sessions, project, kinds = request.sessions, request.project, request.kinds
     folders: set[str] = set()  # whose files belong to the project without belonging to a session
     if project is not None:
-        where, values = in_project(project)
+        where, values = in_project(reader, project)
         rows = list(reader.rows(f"SELECT session_id, project_dir FROM sessions WHERE {where}", values))
         of_project = {row[0] for row in rows}
         folders = {row[1] for row in rows} if sessions is None else folders

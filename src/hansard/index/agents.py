@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from hansard.clients import client_of
 from hansard.index.record_facts import agent_facts
 from hansard.index.sql import Sql
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
@@ -36,6 +37,7 @@ class _Agent:
     call_id: int | None = None
     parent: str | None = None
     linked_by: str = "none"
+    is_reconstructed: bool = False
     calls: set[int] = field(default_factory=set)  # of one inside a main transcript: the calls that it made
 
 
@@ -54,7 +56,7 @@ def derive_agents(db: Sql, session_id: str, parts: list[Part]) -> None:
     for agent in agents.values():
         meta = metas.get(agent.agent_id)
         if meta is not None:
-            agent.agent_type = meta.agent_type
+            agent.agent_type = agent.agent_type or meta.agent_type
             agent.description = meta.description
             agent.parent = meta.parent_agent_id if meta.parent_agent_id not in ("", agent.agent_id) else None
             if meta.tool_use_id and _link(db, agent, owners, mains, meta.tool_use_id, 1):
@@ -71,7 +73,7 @@ def derive_agents(db: Sql, session_id: str, parts: list[Part]) -> None:
             if agent.parent is None:
                 agent.parent = makers.get(agent.call_id) or owners[agent.call_id >> OFFSET_BITS][0] or None
     db.executemany(
-        "INSERT OR REPLACE INTO agents VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        f"INSERT OR REPLACE INTO agents VALUES ({','.join('?' * 16)})",
         (
             (
                 session_id,
@@ -89,6 +91,7 @@ def derive_agents(db: Sql, session_id: str, parts: list[Part]) -> None:
                 agent.ended_at,
                 agent.messages,
                 agent.tool_calls,
+                int(agent.is_reconstructed),
             )
             for agent in agents.values()
         ),
@@ -96,14 +99,19 @@ def derive_agents(db: Sql, session_id: str, parts: list[Part]) -> None:
 
 
 def _found(db: Sql, parts: list[Part]) -> dict[str, _Agent]:
-    """Every subagent of the session: one per agent transcript, one per sidechain inside a main transcript."""
+    """Every subagent of the session: one per agent transcript, one per sidechain inside a main transcript.
+
+    Progress records also repeat the lines of subagents whose transcripts are there.
+    """
     agents: dict[str, _Agent] = {}
+    inside: dict[str, _Agent] = {}
     sizes: dict[str, int] = {}
     for part in parts:
         state = part.state
         if part.kind == "agent":
             if sizes.get(part.agent_id, -1) < part.size:
                 sizes[part.agent_id] = part.size
+                own = client_of(part.client).own_agent(part.agent_id)
                 agents[part.agent_id] = _Agent(
                     part.agent_id,
                     part.id,
@@ -114,24 +122,27 @@ def _found(db: Sql, parts: list[Part]) -> dict[str, _Agent]:
                     state.messages,
                     state.tool_calls,
                     # A stub is the word and at most one reply; a real task may be named so too.
-                    state.warmup and state.tool_calls == 0,
+                    bool(own) or (state.warmup and state.tool_calls == 0),
+                    own,
                 )
         elif part.kind == "main":
-            agents.update(_inside(db, part))
-    return agents
+            inside.update(_inside(db, part))
+    return inside | agents
 
 
 def _inside(db: Sql, part: Part) -> dict[str, _Agent]:
-    """The subagents that the oldest clients wrote into the main transcript itself, by following their lines' parents."""
+    """The subagents inside the main transcript itself, by following their lines' parents."""
     span = (part.low, part.high)
     found: dict[str, _Agent] = {}
     by_uuid: dict[str, _Agent] = {}
-    for record_id, uuid, prompt_hash, ts in db.execute(
-        "SELECT id, uuid, prompt_hash, ts FROM sidechains WHERE id BETWEEN ? AND ? ORDER BY id", span
+    for record_id, uuid, prompt_hash, ts, named in db.execute(
+        "SELECT id, uuid, prompt_hash, ts, agent_id FROM sidechains WHERE id BETWEEN ? AND ? ORDER BY id", span
     ):
-        agent_id = f"sidechain-{uuid[:8] or record_id & OFFSET_MASK}"
-        agent = _Agent(agent_id, part.id, record_id, prompt_hash, ts, ts, 0, 0, warmup=False)
-        found[agent_id] = by_uuid[uuid] = agent
+        agent_id = named or f"sidechain-{uuid[:8] or record_id & OFFSET_MASK}"
+        agent = _Agent(
+            agent_id, part.id, record_id, prompt_hash, ts, ts, 0, 0, warmup=False, is_reconstructed=bool(named)
+        )
+        by_uuid[uuid] = found.setdefault(agent_id, agent)
     if not found:
         return found
     by_message: dict[int, _Agent] = {}

@@ -148,7 +148,7 @@ def _derive_session(db: Sql, session_id: str, parts: list[Part], moves: Mapping[
     ends = [state.last_ts for state in states if state.last_ts is not None]
     agents = db.execute("SELECT count(*) FROM agents WHERE session_id = ? AND warmup = 0", (session_id,)).fetchone()
     db.execute(
-        f"INSERT OR REPLACE INTO sessions VALUES ({','.join('?' * 44)})",
+        f"INSERT OR REPLACE INTO sessions VALUES ({','.join('?' * 43)})",
         (
             session_id,
             main.id if main else None,
@@ -169,7 +169,6 @@ def _derive_session(db: Sql, session_id: str, parts: list[Part], moves: Mapping[
             max(ends, default=None),
             prompts,
             first.commands,
-            sum(state.messages for state in states),
             sum(row[2] for row in done),
             sum(row[3] for row in done),
             sum(state.api_errors for state in states),

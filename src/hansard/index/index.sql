@@ -52,13 +52,14 @@ CREATE TABLE records (
     id          INTEGER PRIMARY KEY,
     length      INTEGER NOT NULL,     -- bytes of the line
     kind        TEXT NOT NULL,        -- user, assistant, system, attachment, progress, ...
-    sub         TEXT,                 -- subtype of system, attachment and progress records
+    sub         TEXT,                 -- subtype of system and attachment records; agent_progress: a subagent's line that a progress record repeats
     role        TEXT,                 -- prompt, instruction, command, bash, result, reply, error, notification, ...
     uuid        TEXT,
     parent_uuid TEXT,                 -- or the logical parent of a compaction
     ts          INTEGER,
     sidechain   INTEGER NOT NULL,
-    message_id  INTEGER               -- messages.id, for assistant lines
+    message_id  INTEGER,              -- messages.id, for assistant lines
+    agent_id    TEXT                  -- of agent_progress lines: the subagent; for others, see transcripts.agent_id
 );
 
 -- One row per content block, except where a line's content is a plain string.
@@ -103,7 +104,7 @@ CREATE TABLE usage (
     tool           TEXT NOT NULL,     -- the first tool it calls
     tool_ts        INTEGER NOT NULL,
     recorded       INTEGER NOT NULL,  -- what the oldest clients wrote that it cost, in billionths of a dollar; -1: nothing
-    is_progress    INTEGER NOT NULL,  -- 1: no line of its own, only progress records of its parent, see progress_answers
+    is_progress    INTEGER NOT NULL,  -- 1: no line of its own, only progress records of its parent
     is_shared      INTEGER NOT NULL   -- 1: several transcripts have it, see usage_copies
 );
 
@@ -123,13 +124,6 @@ CREATE TABLE usage_copies (
     PRIMARY KEY (transcript, key)
 ) WITHOUT ROWID;
 CREATE INDEX usage_copies_owner ON usage_copies (key, is_copy, ts, path, record_id & {OFFSET_MASK}, record_id);
-
--- Progress records that repeat a subagent's answer: all that is left of those whose transcripts are gone.
-CREATE TABLE progress_answers (
-    id     INTEGER PRIMARY KEY,
-    length INTEGER NOT NULL,          -- bytes of the line
-    key    TEXT NOT NULL              -- usage.key
-);
 
 -- One row per tool call, with its result where there is one.
 CREATE TABLE tool_calls (
@@ -181,12 +175,13 @@ CREATE TABLE summaries (
     summary   TEXT NOT NULL
 );
 
--- Subagents that the oldest clients wrote into the main file.
+-- Subagents inside main files: the oldest clients wrote them there, and progress records of later ones repeat their lines.
 CREATE TABLE sidechains (
     id          INTEGER PRIMARY KEY,
     uuid        TEXT NOT NULL,
     prompt_hash TEXT NOT NULL,
-    ts          INTEGER
+    ts          INTEGER,
+    agent_id    TEXT NOT NULL         -- as progress records name it; empty in the oldest clients' files
 );
 
 -- Hints which tool call made which subagent; the lowest rank is believed.
@@ -385,7 +380,6 @@ CREATE TABLE sessions (
     ended_at      INTEGER,
     prompts       INTEGER NOT NULL,   -- typed, queued ones included
     commands      INTEGER NOT NULL,
-    messages      INTEGER NOT NULL,   -- API messages, subagents included
     tool_calls    INTEGER NOT NULL,
     tool_errors   INTEGER NOT NULL,
     api_errors    INTEGER NOT NULL,
@@ -444,11 +438,12 @@ CREATE TABLE agents (
     agent_type   TEXT NOT NULL,
     description  TEXT NOT NULL,
     linked_by    TEXT NOT NULL,       -- meta, result, progress, text, prompt, none
-    warmup       INTEGER NOT NULL,
+    warmup       INTEGER NOT NULL,    -- the client's own: a warm-up or a prompt suggestion, not counted as a subagent
     started_at   INTEGER,
     ended_at     INTEGER,
     messages     INTEGER NOT NULL,
     tool_calls   INTEGER NOT NULL,
+    is_reconstructed INTEGER NOT NULL, -- 1: its transcript is gone, and it is read from progress records of the session
     PRIMARY KEY (session_id, agent_id)
 ) WITHOUT ROWID;
 

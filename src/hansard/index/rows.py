@@ -26,7 +26,6 @@ RANGED = (
     "records",
     "blocks",
     "messages",
-    "progress_answers",
     "tool_calls",
     "prompts",
     "turn_durations",
@@ -275,10 +274,9 @@ class RowIndex(Disposable):
     def _insert(self, rows: Rows) -> None:
         refs = [(ref.base >> OFFSET_BITS, ref.tool_use_id, ref.agent_id, ref.rank) for ref in rows.agent_refs]
         for sql, found in (
-            ("INSERT INTO records VALUES (?,?,?,?,?,?,?,?,?,?)", rows.records),
+            ("INSERT INTO records VALUES (?,?,?,?,?,?,?,?,?,?,?)", rows.records),
             ("INSERT INTO blocks VALUES (?,?,?,?,?,?)", rows.blocks),
             ("INSERT INTO messages VALUES (?,?,?,?)", rows.messages),
-            ("INSERT OR REPLACE INTO progress_answers VALUES (?,?,?)", rows.progress_answers),
             ("INSERT INTO tool_calls VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", rows.calls.values()),
             (_RESULTS, rows.call_results),
             ("UPDATE blocks SET tool = ? WHERE id = ?", rows.result_tools),
@@ -286,7 +284,7 @@ class RowIndex(Disposable):
             ("INSERT OR REPLACE INTO turn_durations VALUES (?,?)", rows.turn_durations),
             ("INSERT OR REPLACE INTO compactions VALUES (?,?,?,?,?)", rows.compactions),
             ("INSERT OR REPLACE INTO summaries VALUES (?,?,?)", rows.summaries),
-            ("INSERT OR REPLACE INTO sidechains VALUES (?,?,?,?)", rows.sidechains),
+            ("INSERT OR REPLACE INTO sidechains VALUES (?,?,?,?,?)", rows.sidechains),
             ("INSERT OR REPLACE INTO issues VALUES (?,?,?,?,?)", rows.issues.values()),
             ("INSERT OR IGNORE INTO agent_refs VALUES (?,?,?,?)", refs),
         ):

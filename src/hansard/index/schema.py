@@ -13,7 +13,7 @@ import os
 
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
-VERSION = 18
+VERSION = 21
 QUARTER = 900_000  # milliseconds
 SNAPSHOT_TEXT = 1 << 62
 """Added to the id of a snapshot, the rowid of its text."""
@@ -27,7 +27,6 @@ CREATE INDEX IF NOT EXISTS transcripts_state ON transcripts (current, state, roo
 CREATE INDEX IF NOT EXISTS transcripts_waiting ON transcripts (id, derived) WHERE derived < size;
 CREATE INDEX IF NOT EXISTS records_uuid ON records (uuid);
 CREATE INDEX IF NOT EXISTS messages_key ON messages (key);
-CREATE INDEX IF NOT EXISTS progress_answers_key ON progress_answers (key);
 CREATE INDEX IF NOT EXISTS usage_session ON usage (session_id, ts);
 CREATE INDEX IF NOT EXISTS usage_ts ON usage (ts);
 CREATE INDEX IF NOT EXISTS rates_of ON rates (model, service_tier, speed, inference_geo, since);

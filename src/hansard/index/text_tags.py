@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from hansard.model.tools import MCP
+from hansard.model.tools import MCP, OWN_SERVER, is_own
 
 if TYPE_CHECKING:
     from hansard.clients.texts import Text
@@ -34,10 +34,12 @@ def tool_mark(name: str) -> str:
 
 
 def tool_marks(name: str) -> str:
-    """A tool's name, and of an MCP tool also its server and its own name."""
+    """A tool's name, and of an MCP tool also its server and its own name; all of Hansard's own tools are `tool:hansard`."""
     names = [name]
     if name.startswith(MCP):
         names += name.split("__")[1:]
+    if is_own(name):
+        names.append(OWN_SERVER)
     return " ".join(sorted({tool_mark(part) for part in names}))
 
 

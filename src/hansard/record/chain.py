@@ -41,6 +41,13 @@ class Revision(NamedTuple):
         return f"{self.number}:{self.hash.hex()}"
 
 
+def is_revision(text: str) -> bool:
+    """Whether a text has the form of a noted revision: `number:hash`, the beginning of that hash, or the hash alone."""
+    import re
+
+    return re.fullmatch(r"([0-9]{1,18}:)?[0-9A-Fa-f]{2,64}", text) is not None
+
+
 class Entry(NamedTuple):
     """The content that one log, snapshot or remark had after a write."""
 
@@ -216,16 +223,13 @@ class Lineage(Database):
 
     def find_revision(self, noted: str) -> Revision | None:
         """The revision that somebody noted, as `number:hash` or as the beginning of a hash."""
+        if not is_revision(noted):
+            return None
         number, colon, digits = noted.rpartition(":")
-        try:
-            wanted = bytes.fromhex(digits) if len(digits) % 2 == 0 else bytes.fromhex(digits[:-1])
-        except ValueError:
-            return None
-        if not wanted:
-            return None
+        wanted = bytes.fromhex(digits[: len(digits) // 2 * 2])
         rows = self._rows(
             "SELECT id, hash FROM revision WHERE substr(hash, 1, ?) = ? AND (? = '' OR id = ?) LIMIT 2",
-            (len(wanted), wanted, colon, int(number) if number.isdecimal() else -1),
+            (len(wanted), wanted, colon, int(number or -1)),
         )
         found = [Revision(*row) for row in rows if row[1].hex().startswith(digits.lower())]
         return found[0] if len(found) == 1 else None

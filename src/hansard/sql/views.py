@@ -13,7 +13,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from hansard.query.transcripts import SHOWN_RECORD
+from hansard.clients.usage import REPEATED_LINE
+from hansard.query.transcripts import AGENT_OF_CALL, SHOWN_RECORD
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 _OF_SESSIONS = "session_id IN (SELECT value FROM json_each(?1))"
@@ -67,11 +68,11 @@ _FROM_TRANSCRIPTS = (
 _OFFSET = f"{{x}}.id & {OFFSET_MASK}"
 
 
-def _places(x: str, offset: str = "") -> tuple[tuple[str, str, str, str], ...]:
+def _places(x: str, offset: str = "", agent: str = "t.agent_id") -> tuple[tuple[str, str, str, str], ...]:
     """The columns that say where a row of a transcript is."""
     return (
         ("session_id", "text", "t.session_id", "the session"),
-        ("agent_id", "text", "t.agent_id", "the subagent; empty in the session's own thread"),
+        ("agent_id", "text", agent, "the subagent; empty in the session's own thread"),
         ("transcript", "integer", "t.id", "`transcripts.transcript`"),
         ("byte_offset", "integer", offset or _OFFSET.format(x=x), "of the line in it"),
     )
@@ -80,7 +81,7 @@ def _places(x: str, offset: str = "") -> tuple[tuple[str, str, str, str], ...]:
 def _order(record: str, transcript: str) -> str:
     """The order of records with one uuid: the first is the original."""
     return (
-        f"({transcript}.current = 0, {record}.id & {OFFSET_MASK} < {transcript}.copied, coalesce({record}.ts, 1 << 62),"
+        f"({transcript}.current = 0, {record}.sub IS '{REPEATED_LINE}', {record}.id & {OFFSET_MASK} < {transcript}.copied, coalesce({record}.ts, 1 << 62),"
         f" {transcript}.path, {transcript}.root, {record}.id & {OFFSET_MASK})"
     )
 
@@ -110,7 +111,7 @@ SESSIONS = View(
         ("ended_at", "time", "s.ended_at", ""),
         ("prompts", "integer", "s.prompts", "typed, queued ones included"),
         ("commands", "integer", "s.commands", "slash commands"),
-        ("messages", "integer", "s.messages", "API messages, subagents included"),
+        ("messages", "integer", "s.api_messages", "the same as api_messages"),
         ("tool_calls", "integer", "s.tool_calls", ""),
         ("tool_errors", "integer", "s.tool_errors", ""),
         ("api_errors", "integer", "s.api_errors", ""),
@@ -239,10 +240,6 @@ _TURNS = f"""FROM (
         CROSS JOIN messages m ON m.id = r.message_id
         CROSS JOIN charges c ON c.key >= m.key AND c.key <= m.key || '#advisor~' AND +c.record_id = r.id
         WHERE +c.session_id = t.session_id
-        UNION ALL
-        SELECT t.start_id, {_CHARGES}, {_COST} FROM bounds t CROSS JOIN progress_answers p ON p.id {_IN_TURN.format("p.id")}
-        CROSS JOIN charges c ON c.key >= p.key AND c.key <= p.key || '#advisor~' AND +c.record_id = p.id
-        WHERE +c.session_id = t.session_id
     ),
     used AS (
         SELECT start_id, sum(input) AS input, sum(output) AS output, sum(cache_read) AS cache_read,
@@ -306,7 +303,7 @@ MESSAGES = View(
     "messages",
     "One row per record of a conversation: what was said, called, returned or reported.",
     _columns(
-        *_places("r"),
+        *_places("r", agent="coalesce(r.agent_id, t.agent_id)"),
         ("uuid", "text", "r.uuid", ""),
         ("parent_uuid", "text", "r.parent_uuid", "the message it follows"),
         ("at", "time", "r.ts", ""),
@@ -326,7 +323,7 @@ BLOCKS = View(
     "blocks",
     "One row per content block of a message, except where its content is a plain string.",
     _columns(
-        *_places("b", f"(b.id - b.n) & {OFFSET_MASK}"),
+        *_places("b", f"(b.id - b.n) & {OFFSET_MASK}", "coalesce(r.agent_id, t.agent_id)"),
         ("block", "integer", "b.n", "number in the line"),
         ("kind", "text", "b.kind", "text, thinking, tool_use, tool_result, image, ..."),
         ("tool_use_id", "text", "b.tool_use_id", ""),
@@ -349,7 +346,7 @@ TOOL_CALLS = View(
     "tool_calls",
     "One row per tool call, with its result where there is one.",
     _columns(
-        *_places("c", f"(c.id - coalesce(b.n, 0)) & {OFFSET_MASK}"),
+        *_places("c", f"(c.id - coalesce(b.n, 0)) & {OFFSET_MASK}", AGENT_OF_CALL),
         ("block", "integer", "coalesce(b.n, 0)", "number in the line"),
         ("tool_use_id", "text", "c.tool_use_id", ""),
         ("tool", "text", "c.tool", ""),
@@ -447,10 +444,10 @@ USAGE = View(
 
 PROJECTS = View(
     "projects",
-    "One row per project, with what counts for its sessions that are not empty.",
+    "One row per project that has sessions which are not empty, with what counts for all of its sessions.",
     _columns(
         ("project", "text", "s.project", "path of the project; worktrees count with their repository"),
-        ("sessions", "integer", "count(*)", ""),
+        ("sessions", "integer", "sum(s.debris = 0)", "those that are not empty"),
         ("first_at", "time", "min(s.started_at)", ""),
         ("last_at", "time", "max(s.ended_at)", ""),
         ("input_tokens", "integer", "sum(s.input_tokens)", ""),
@@ -465,7 +462,7 @@ PROJECTS = View(
             "null where nothing has a price",
         ),
     ),
-    "FROM sessions s LEFT JOIN session_costs c ON c.session_id = s.session_id WHERE s.debris = 0 GROUP BY s.project",
+    "FROM sessions s LEFT JOIN session_costs c ON c.session_id = s.session_id GROUP BY s.project HAVING sum(s.debris = 0)",
     "project IN (SELECT project FROM sessions WHERE session_id IN (SELECT value FROM json_each(?1)))",
 )
 
@@ -484,6 +481,7 @@ AGENTS = View(
         ("description", "text", "a.description", ""),
         ("linked_by", "text", "a.linked_by", "meta, result, progress, text, prompt, none"),
         ("is_warmup", "boolean", "a.warmup", ""),
+        ("is_reconstructed", "boolean", "a.is_reconstructed", "read from progress records, its transcript being gone"),
         ("started_at", "time", "a.started_at", ""),
         ("ended_at", "time", "a.ended_at", ""),
         ("messages", "integer", "a.messages", "API messages"),

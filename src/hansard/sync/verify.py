@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import apsw
 from msgspec.structs import replace
 
-from hansard.errors import StoreBusy, StoreCorrupt
+from hansard.errors import StoreBusy, StoreCorrupt, UsageError
 from hansard.index.store import IndexDamaged, discard, signature
+from hansard.record.chain import is_revision
 from hansard.record.store import Generation, Record
 from hansard.record.verify import SOURCE_DIFFERS, Mismatch, VerifyReport
 from hansard.record.verify import repair as mend
@@ -51,6 +52,8 @@ def verify(home: str, roots: Sequence[Root], request: VerifyRequest, *, prices: 
     With `repair`, damaged chunks are mended from sources that still have their bytes, a record with damaged pages is made again, sources
     that differ are read again, and an index that is wrong is made again; the report is of the state after that.
     """
+    if request.since is not None and not is_revision(request.since):
+        raise UsageError(f"invalid revision {request.since!r}; use one that `hansard verify` printed, as 412:9f3c0a")
 
     def look() -> VerifyReport:
         return _verify(home, roots, request, prices)

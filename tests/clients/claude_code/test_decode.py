@@ -105,6 +105,35 @@ def test_an_unknown_field_is_drift_and_costs_nothing_else() -> None:
     assert said(value) == [(0, "prompt", "hi")]
 
 
+def test_an_unknown_system_subtype_is_a_new_kind() -> None:
+    known = {"type": "system", "subtype": "turn_duration", "sessionId": SESSION, "durationMs": 5, "version": "2.1.326"}
+    value = {**known, "subtype": "mood_ring"}
+    assert only(line(known)).strange == only(line({**known, "subtype": None})).strange == ()
+    assert not issues(line(value))
+    assert fold(value).state.drift == {"2.1.326\tsystem/mood_ring\t": (1, 0)}
+    both = {**value, "moodRing": "blue"}
+    assert set(fold(both).state.drift) == {"2.1.326\tsystem/mood_ring\t", "2.1.326\tsystem\tmoodRing"}
+
+
+def test_unknown_fields_inside_of_records_are_drift() -> None:
+    value = assistant({"type": "text", "text": "Yes."}, version="2.9.0")
+    value["message"] |= {"mood": 1, "usage": {"input_tokens": 1, "output_tokens": 2, "ink_tokens": 3}}
+    assert not issues(line(value))
+    assert only(line(value)).strange == ("message.mood", "message.usage.ink_tokens")
+    folded = fold(value)
+    assert set(folded.state.drift) == {"2.9.0\tassistant\tmessage.mood", "2.9.0\tassistant\tmessage.usage.ink_tokens"}
+    snapshot = {"messageId": "u1", "trackedFileBackups": {"a.py": {}}, "timestamp": "2026-11-17T10:00:00.000Z"}
+    record = {"type": "file-history-snapshot", "messageId": "u1", "snapshot": snapshot, "isSnapshotUpdate": False}
+    assert only(line({**record, "snapshot": {**snapshot, "hasUntrackedChanges": True}})).strange == ()
+    assert only(line({**record, "snapshot": {**snapshot, "mood": 1}})).strange == ("snapshot.mood",)
+    assert only(line({**record, "snapshot": None})).strange == ()
+
+
+def test_what_is_new_in_2_1_326_is_known() -> None:
+    names = "requestSessionId toolDenialBeforeRun tasks summary_is_report parent_task_id originalModel".split()
+    assert only(line(user("hi", **dict.fromkeys(names, "x")))).strange == ()
+
+
 def test_rare_fields_are_known() -> None:
     record = only(line(user("hi", sourceToolUseID="toolu_1", isReplay=True)))
     assert record.strange == ()

@@ -34,7 +34,7 @@ def test_a_record_row() -> None:
     folded = fold(user("hi", parentUuid="p", isSidechain=True), base=7 << 40)
     assert folded.rows.records == [
         (7 << 40, len(line(user("hi", parentUuid="p", isSidechain=True))), "user", None, "instruction", "uuid-of-user", "p",
-         1772600767891, 1, None),
+         1772600767891, 1, None, None),
     ]  # fmt: skip
 
 
@@ -131,7 +131,7 @@ def test_hints_at_subagents() -> None:
 
 def test_sidechains_of_the_oldest_clients() -> None:
     folded = fold(user("go", isSidechain=True))
-    ((_, uuid, digest, _),) = folded.rows.sidechains
+    ((_, uuid, digest, _, _),) = folded.rows.sidechains
     assert (uuid, digest) == ("uuid-of-user", folded.state.first_text)
     assert fold(user("go", isSidechain=True), is_agent=True).rows.sidechains == []
 

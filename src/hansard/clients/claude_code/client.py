@@ -161,6 +161,10 @@ class ClaudeCode:
 
         return tool_use(tool, given, output)
 
+    def own_agent(self, agent_id: str) -> str:
+        """The client suggests the next prompt in subagents that nobody started."""
+        return "prompt suggestion" if agent_id.startswith("aprompt_suggestion-") else ""
+
     def notice(self, text: str) -> str:
         """What a notification says to a reader."""
         from hansard.clients.claude_code.tools import notice

@@ -9,7 +9,7 @@ is beyond the limits of `clients.lines` is an issue.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from types import UnionType
 from typing import Any, get_args, get_origin
 
@@ -39,7 +39,11 @@ _parts = msgspec.json.Decoder(list[Raw]).decode
 _any = msgspec.json.Decoder().decode
 _bare = msgspec.json.Decoder(wire.Bare).decode
 _metadata = {kind: msgspec.json.Decoder(shape).decode for kind, shape in wire.METADATA.items()}
-_KNOWN_FIELDS = frozenset(field.encode_name for field in msgspec.structs.fields(wire.StrictEntry)) | wire.RARE_FIELDS
+_ENTRY_FIELDS, _MESSAGE_FIELDS, _USAGE_FIELDS = (
+    frozenset(field.encode_name for field in msgspec.structs.fields(shape))
+    for shape in (wire.StrictEntry, wire.StrictMessage, wire.StrictUsage)
+)
+_KNOWN_FIELDS = _ENTRY_FIELDS | wire.RARE_FIELDS
 _TAGGED = b'{"type":"'
 _ENTRY_NAMES = {kind.encode(): kind for kind in wire.ENTRY_KINDS}
 _METADATA_NAMES = {kind.encode(): kind for kind in wire.METADATA}
@@ -68,12 +72,16 @@ def entry(line: bytes) -> wire.Entry | None:
         body = _strict(line)
     except REFUSED:
         return None
-    if body.type not in wire.ENTRY_KINDS:
+    if body.type not in wire.ENTRY_KINDS or _is_new_subtype(body):
         return None
     message = body.message
     if message is not None and message.content is None:
         return None
     return body
+
+
+def _is_new_subtype(body: wire.Entry) -> bool:
+    return body.type == "system" and body.subtype is not None and body.subtype not in wire.SYSTEM_SUBTYPES
 
 
 def is_progress(line: bytes) -> bool:
@@ -101,10 +109,21 @@ def decode(line: bytes, offset: int) -> ParsedLine | None:
 def _side_record(line: bytes, offset: int, kind: str) -> ParsedLine | None:
     """Decode a record beside the conversation."""
     try:
-        strange = tuple(key for key in _keys(line) if key not in wire.METADATA_FIELDS[kind])
+        keys = _keys(line)
+        strange = tuple(key for key in keys if key not in wire.METADATA_FIELDS[kind])
+        for name, known in wire.NESTED_FIELDS.get(kind, {}).items():
+            strange += _unknown(keys, name, known)
         return ParsedLine(offset, len(line), kind, _metadata[kind](line), strange)
     except REFUSED:
         return None
+
+
+def _unknown(keys: dict[str, Raw], name: str, known: Container[str]) -> tuple[str, ...]:
+    """The unknown fields of an object among some values, as `name.field`; none if it is not an object."""
+    try:
+        return tuple(f"{name}.{key}" for key in _keys(keys[name]) if key not in known)
+    except (KeyError, *REFUSED):
+        return ()
 
 
 def salvage(line: bytes, offset: int) -> Iterator[ParsedLine | Issue]:
@@ -182,7 +201,11 @@ def _one(line: bytes, offset: int) -> list[ParsedLine | Issue]:
         found.append(Issue(offset, length, "wrong_type", ", ".join(wrong[:8])))
     strange: tuple[str, ...] = ()
     if is_entry:
-        strange = tuple(key for key in keys if key not in _KNOWN_FIELDS)
+        strange = ("",) if _is_new_subtype(body) else ()
+        strange += tuple(key for key in keys if key not in _KNOWN_FIELDS)
+        if body.message is not None and body.message.content is not None:
+            strange += _unknown(keys, "message", _MESSAGE_FIELDS)
+            strange += tuple(f"message.{name}" for name in _unknown(_keys(keys["message"]), "usage", _USAGE_FIELDS))
         if body.message is not None and body.message.content is None and _unspread(body.message, keys["message"]):
             found.append(Issue(offset, length, "no_content", "a message without content"))
     elif kind not in _metadata:

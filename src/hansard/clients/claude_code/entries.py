@@ -71,6 +71,8 @@ class EntryReader:
         return item if isinstance(item, Issue) else self._of(item)
 
     def _of(self, record: ParsedLine) -> Readable:
+        kind = record.kind
+        record = record if self._is_agent else m.unwrapped(record)
         body: Any = record.body
         is_entry = record.kind in wire.ENTRY_KINDS
         return Readable(
@@ -82,6 +84,7 @@ class EntryReader:
             is_entry,
             partial(self._parts, record),
             (is_entry and body.cwd) or "",
+            "sidechain" if kind == record.kind else kind,
         )
 
     def _parts(self, record: ParsedLine) -> Iterator[Part]:
@@ -202,6 +205,8 @@ def _system(body: wire.Entry) -> Part:
 def pictures(line: bytes, tool_use_id: str | None) -> Iterator[tuple[str, str]]:
     """The images and documents of a line, or of one result in it: the media type, and the data in Base64."""
     message = m.lenient(_any, msgspec.Raw(line))
+    if isinstance(message, dict) and isinstance(message.get("data"), dict):
+        message = message["data"].get("message")
     content = message.get("message", {}).get("content") if isinstance(message, dict) else None
     return _pictures_in(content, tool_use_id)
 

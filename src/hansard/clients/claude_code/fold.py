@@ -27,6 +27,7 @@ from hansard.clients.claude_code.meaning import (
     queue_step,
     queued_says,
     raw_is_string,
+    repeated_line,
     result_text,
     role,
     string,
@@ -35,8 +36,9 @@ from hansard.clients.claude_code.meaning import (
 )
 from hansard.clients.claude_code.usage import (
     CALL_BLOCKS,
-    embedded_answer,
+    answer_key,
     first_tool,
+    has_reusable_id,
     message_key,
     stated,
     streamed_answer,
@@ -49,12 +51,13 @@ from hansard.clients.state import (
     PATH_LENGTH,
     OpenCall,
     Result,
+    State,
     countable,
     digest,
     note,
     preview,
 )
-from hansard.clients.usage import SIDECHAIN, dated
+from hansard.clients.usage import REPEATED_LINE, SIDECHAIN, dated
 
 _input = msgspec.json.Decoder(wire.ToolInput).decode
 _number = msgspec.json.Decoder(wire.Number | float).decode
@@ -66,6 +69,8 @@ _SPAWNERS = frozenset({"Task", "Agent"})
 _AGENT_ID_IN_TEXT = re.compile(r"\bagentId: ?([0-9A-Za-z_-]{4,64})")
 # How many progress records are remembered as possible parents; a child follows within a few lines.
 _MAX_ASIDES = 64
+# Subagents of a session whose lines progress records repeat; more are never at work at a time.
+_MAX_PROGRESS_THREADS = 1000
 # Keys of a damaged or foreign file are not a report; the first ones say enough.
 _MAX_DRIFT = 500
 _NO_TITLE = frozenset(
@@ -80,6 +85,7 @@ class Fold(RowFold):
         super().__init__(base, session_id=session_id, **given)
         self.named_session = session_id  # by the path; empty where that does not tell
         self._said: object = None
+        self._counts = self.state  # where a line's tools, replies and images are counted
 
     def take(self, line: bytes, offset: int) -> Taken:
         body = entry(line)
@@ -199,7 +205,7 @@ class Fold(RowFold):
             if parent in state.asides:
                 parent = state.asides[parent]
             self.rows.records.append(
-                (record_id, length, kind, sub, meaning, uuid, parent, ts, 1 if sidechain else 0, message_id)
+                (record_id, length, kind, sub, meaning, uuid, parent, ts, 1 if sidechain else 0, message_id, None)
             )
 
     def _context(self, body: wire.Entry) -> None:
@@ -228,7 +234,7 @@ class Fold(RowFold):
             note(state.other_sessions, session_id)
 
     def _user(self, record_id: int, ts: int | None, body: wire.Entry, *, sidechain: bool) -> str:
-        state = self.state
+        state = self._counts
         content = body.message.content if body.message else None
         has_result = False
         if isinstance(content, list):
@@ -257,11 +263,11 @@ class Fold(RowFold):
             self._command(record_id, meaning, ts, text)
         elif meaning == "instruction" and not self.is_agent and not body.parent_uuid and not body.agent_id:
             # The oldest clients wrote subagents into the main file, tied to their call by nothing but the prompt's text.
-            self.rows.sidechains.append((record_id, body.uuid or "", digest(text), ts))
+            self.rows.sidechains.append((record_id, body.uuid or "", digest(text), ts, ""))
         return meaning
 
     def _command(self, record_id: int, source: str, ts: int | None, text: str) -> None:
-        state = self.state
+        state = self._counts
         command = command_of(text)
         if not command:
             return
@@ -277,7 +283,7 @@ class Fold(RowFold):
         self.rows.prompts.append((record_id, source, ts, text, None, None))
 
     def _assistant(self, record_id: int, offset: int, ts: int | None, body: wire.Entry) -> tuple[str, int | None]:
-        state = self.state
+        state = self._counts
         message = body.message
         if message is None:
             return "reply", None
@@ -287,8 +293,8 @@ class Fold(RowFold):
         agent_id = body.agent_id or body.stream_agent or self.agent_id
         session_id = self.session_id or body.session_id or body.stream_session or ""
         if not synthetic:
-            key = message_key(body, session_id, agent_id, self.path, offset)
-            message_id = self.message_id(key, record_id, message.model, ts)
+            key = self._key(body, session_id, agent_id, offset)
+            message_id = self.message_id(key, record_id, message.model, ts, self._counts)
             self._state_usage(record_id, dated(ts), body, key, session_id, agent_id)
         if isinstance(content, list):
             for number, block in enumerate(content):
@@ -306,6 +312,10 @@ class Fold(RowFold):
             return "error", message_id
         return "reply", message_id
 
+    def _key(self, body: wire.Entry, session_id: str, agent_id: str, offset: int) -> str:
+        key = message_key(body, session_id, agent_id, self.path, offset)
+        return answer_key(self.state, body, key) if has_reusable_id(body) else key
+
     def _state_usage(self, record_id: int, ts: int, body: wire.Entry, key: str, session_id: str, agent_id: str) -> None:
         message = body.message
         known = self.rows.usage.get(key)
@@ -320,14 +330,16 @@ class Fold(RowFold):
         self._said = said
         if not agent_id and (body.is_sidechain or body.stream_parent_tool):
             agent_id = SIDECHAIN
-        self.count_usage(stated(body, key, record_id, ts, self.path, session_id, agent_id))
+        statements = stated(body, key, record_id, ts, self.path, session_id, agent_id)
+        for _, statement in statements:
+            statement.is_progress = self._counts is not self.state
+        self.count_usage(statements)
 
     # -- tools
 
     def _tool_call(self, block_id: int, number: int, ts: int | None, message_id: int | None, block: wire.Block) -> None:
-        state = self.state
         name = (block.name or "")[:NAME_LENGTH]
-        state.tool_calls += 1
+        self._counts.tool_calls += 1
         given = lenient(_input, block.input) or wire.ToolInput()
         path = (string(given.file_path) or string(given.notebook_path))[:PATH_LENGTH] or None
         edit = planned_edit(name, block.input)
@@ -358,7 +370,7 @@ class Fold(RowFold):
         result = Result(block_id, ts, 1 if block.is_error else 0, None, None)
         self.rows.blocks.append((block_id, number, "tool_result", tool_use_id, name, result.is_error))
         if block.content and not raw_is_string(block.content) and b'"image"' in bytes(block.content):
-            state.images += 1
+            self._counts.images += 1
         may_spawn = call is None or name in _SPAWNERS
         if may_spawn or (call is not None and call.change) or is_persisted(block.content):
             result.outcome = outcome_of(body.tool_use_result)
@@ -459,23 +471,43 @@ class Fold(RowFold):
             progress = progress_of(body) if body.parent_tool_use_id else None
             if progress is not None and progress.agent_id:
                 self.rows.agent_refs.add(AgentRef(self.base, body.parent_tool_use_id or "", progress.agent_id, 3))
-            self._embedded(record_id, length, body)
+            line = repeated_line(body)
+            if line is not None:
+                self._repeated(record_id, length, body, line)
         elif sub == "hook_progress":
             self.state.hooks += 1
 
-    def _embedded(self, record_id: int, length: int, body: wire.Entry) -> None:
-        answer = embedded_answer(body)
-        if answer is None:
+    def _repeated(self, record_id: int, length: int, body: wire.Entry, line: wire.Entry) -> None:
+        """Take a subagent's line that a progress record repeats, like one that the oldest clients wrote into the main file.
+
+        It counts only where the subagent's own transcript is gone, which this transcript cannot tell. Inside a subagent's own file,
+        where no client is known to write such records, nothing of it is shown.
+        """
+        ts = milliseconds(line.timestamp)
+        agent = (line.agent_id or body.parent_tool_use_id or "")[:NAME_LENGTH]
+        threads = self.state.progress_threads
+        parent = threads.get(agent)
+        message_id = None
+        self._counts, self._said = State(), None
+        if line.type == "assistant":
+            meaning, message_id = self._assistant(record_id, record_id - self.base, ts, line)
+        else:
+            meaning = self._user(record_id, ts, line, sidechain=True)
+        self._counts, self._said = self.state, None
+        kind, said = ("progress", None) if self.is_agent else (line.type, meaning)
+        agent_id = (line.agent_id or "")[:NAME_LENGTH]
+        self.rows.records.append(
+            (record_id, length, kind, REPEATED_LINE, said, line.uuid, parent, ts, 1, message_id, agent_id or None)
+        )
+        if self.is_agent or not line.uuid:
             return
-        session_id, agent_id = self.session_id or body.session_id or "", answer.agent_id or self.agent_id
-        key = message_key(answer, session_id, agent_id, self.path, record_id - self.base)
-        ts, speaker = dated(milliseconds(answer.timestamp)), agent_id or SIDECHAIN
-        statements = stated(answer, key, record_id, ts, self.path, session_id, speaker)
-        for counted, statement in statements:
-            statement.is_progress = True
-            if counted == key:
-                self.rows.progress_answers.append((record_id, length, key))
-        self.count_usage(statements)
+        if parent is None:
+            progress = progress_of(body)
+            prompt = digest(string(progress.prompt)) if progress is not None else ""
+            self.rows.sidechains.append((record_id, line.uuid, prompt, ts, agent_id))
+        threads[agent] = line.uuid[:NAME_LENGTH]
+        if len(threads) > _MAX_PROGRESS_THREADS:
+            del threads[next(iter(threads))]
 
     def _pointer(self, body: wire.Pointer) -> None:
         state = self.state
@@ -492,7 +524,9 @@ class Fold(RowFold):
         version = getattr(item.body, "version", None) or self.state.version
         drift = self.state.drift
         for field in item.strange:
-            key = f"{version[:40]}\t{item.kind[:80]}\t{field[:80]}"
+            is_subtype = not field and item.kind == "system"
+            kind = f"system/{item.body.subtype}" if is_subtype else item.kind
+            key = f"{version[:40]}\t{kind[:80]}\t{field[:80]}"
             if key in drift:
                 count, first = drift[key]
                 drift[key] = (count + 1, first)

@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from hansard.clients.claude_code import wire
 from hansard.clients.claude_code.decode import survivors, text_of
-from hansard.clients.lines import REFUSED
+from hansard.clients.lines import REFUSED, ParsedLine
 from hansard.clients.texts import leaf_strings
 from hansard.lazy_regex import lazy_compile
 
@@ -62,6 +62,7 @@ _string = msgspec.json.Decoder(str).decode
 _any = msgspec.json.Decoder().decode
 _blocks = msgspec.json.Decoder(list[wire.Block]).decode
 _attachment = msgspec.json.Decoder(wire.Attachment).decode
+_embedded = msgspec.json.Decoder(wire.EmbeddedLine).decode
 _progress = msgspec.json.Decoder(wire.Progress).decode
 _origin = msgspec.json.Decoder(wire.Origin).decode
 
@@ -146,6 +147,39 @@ def progress_of(body: wire.Entry) -> wire.Progress | None:
     """The inner part of a progress record."""
     found: wire.Progress | None = lenient(_progress, body.data)
     return found
+
+
+def repeated_line(body: wire.Entry) -> wire.Entry | None:
+    """The line of a subagent that a progress record repeats, as if it were a line of its own."""
+    progress = progress_of(body) if b'"agent_progress"' in bytes(body.data) else None
+    if progress is None or progress.type != "agent_progress":
+        return None
+    line: wire.EmbeddedLine | None = lenient(_embedded, progress.message)
+    if line is None or line.type not in ("user", "assistant") or line.message is None:
+        return None
+    return wire.Entry(
+        type=line.type,
+        session_id=body.session_id,
+        agent_id=progress.agent_id,
+        git_branch=body.git_branch,
+        cwd=body.cwd,
+        timestamp=line.timestamp or body.timestamp,
+        request_id=line.request_id,
+        is_sidechain=line.is_sidechain,
+        stream_parent_tool=body.parent_tool_use_id or progress.type,
+        is_meta=line.is_meta,
+        is_api_error=line.is_api_error,
+        uuid=line.uuid or body.uuid,
+        cost_usd=line.cost_usd,
+        message=line.message,
+        tool_use_result=line.tool_use_result,
+    )
+
+
+def unwrapped(record: ParsedLine) -> ParsedLine:
+    """The line of a subagent in place of the progress record that repeats it; any other record as it is."""
+    line = repeated_line(record.body) if record.kind == "progress" else None
+    return record if line is None else record._replace(kind=str(line.type), body=line)
 
 
 def role(body: wire.Entry, text: str, *, has_result: bool, sidechain: bool) -> str:

@@ -23,6 +23,7 @@ from hansard.clients.claude_code.meaning import (
     role,
     split_reminders,
     string,
+    unwrapped,
     user_text,
 )
 from hansard.clients.lines import ParsedLine, unfinished
@@ -69,8 +70,8 @@ class TextFold:
 
     def take(self, line: bytes, offset: int) -> list[RecordTexts] | None:
         """The texts of the next line, None where it has no record."""
-        if is_progress(line):  # half of the lines of some clients, and nothing to find there
-            return []
+        if is_progress(line) and (self._is_agent or b'"agent_progress"' not in line):
+            return []  # half of the lines of some clients, and nothing to find there
         record = decode(line, offset)
         if record is not None:
             return [self._of(record)]
@@ -81,6 +82,7 @@ class TextFold:
         return [self._of(item) for item in unfinished(rest, offset, items) if type(item) is ParsedLine]
 
     def _of(self, record: ParsedLine) -> RecordTexts:
+        record = record if self._is_agent else unwrapped(record)
         return RecordTexts(record.offset, self.is_aside(record), self.texts(record))
 
     def is_aside(self, record: ParsedLine) -> bool:
@@ -264,6 +266,7 @@ def line_texts(line: bytes, offset: int, *, is_aside: bool) -> list[RecordTexts]
     found = []
     for item in items(line, offset):
         if type(item) is ParsedLine:
-            aside = TextFold(is_agent=is_aside).is_aside(item)
-            found.append(RecordTexts(item.offset, aside, texts(item, sidechain=aside)))
+            record = unwrapped(item)
+            aside = TextFold(is_agent=is_aside).is_aside(record)
+            found.append(RecordTexts(item.offset, aside, texts(record, sidechain=aside)))
     return found

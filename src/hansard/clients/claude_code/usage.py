@@ -8,38 +8,23 @@ import msgspec
 
 from hansard.clients.claude_code import wire
 from hansard.clients.claude_code.decode import items
-from hansard.clients.claude_code.meaning import SYNTHETIC, lenient, milliseconds, progress_of
+from hansard.clients.claude_code.meaning import SYNTHETIC, lenient, milliseconds, repeated_line
 from hansard.clients.lines import ParsedLine
-from hansard.clients.state import NAME_LENGTH, digest
+from hansard.clients.state import NAME_LENGTH, OpenAnswer, State, digest
 from hansard.clients.usage import MOST_TOKENS, Answer, Stated, dated, token_count
 
 CALL_BLOCKS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _ANTHROPIC_IDS = ("msg_01", "msg_bdrk_", "msg_vrtx_")
+# A session has one such relay, and an entry for each of its subagents; the lines of an answer are close together.
+_MAX_OPEN_ANSWERS = 100
 _iterations = msgspec.json.Decoder(list[wire.Iteration]).decode
 _event = msgspec.json.Decoder(wire.StreamEvent).decode
-_embedded = msgspec.json.Decoder(wire.EmbeddedLine).decode
 
 
 def embedded_answer(body: wire.Entry) -> wire.Entry | None:
     """The subagent's answer that a progress record repeats, as if it stood on a line of its own."""
-    progress = progress_of(body) if b'"usage"' in bytes(body.data) else None
-    if progress is None or progress.type != "agent_progress":
-        return None
-    line: wire.EmbeddedLine | None = lenient(_embedded, progress.message)
-    if line is None or line.message is None or line.message.usage is None:
-        return None
-    return wire.Entry(
-        type="assistant",
-        session_id=body.session_id,
-        agent_id=progress.agent_id,
-        git_branch=body.git_branch,
-        timestamp=line.timestamp or body.timestamp,
-        request_id=line.request_id,
-        is_sidechain=line.is_sidechain,
-        uuid=line.uuid,
-        cost_usd=line.cost_usd,
-        message=line.message,
-    )
+    line = repeated_line(body) if b'"usage"' in bytes(body.data) else None
+    return line if line is not None and line.message is not None and line.message.usage is not None else None
 
 
 def streamed_answer(body: wire.Entry) -> wire.Entry | None:
@@ -59,11 +44,71 @@ def message_key(body: wire.Entry, session_id: str, agent_id: str, path: str, off
     identity = body.message.id if body.message else None
     if not identity:
         key = body.uuid or f"{path}@{offset}"
-    elif body.request_id or identity.startswith(_ANTHROPIC_IDS):
-        key = identity
-    else:
+    elif has_reusable_id(body):
         key = f"{session_id}/{agent_id}/{identity}"
+    else:
+        key = identity
     return key if len(key) <= NAME_LENGTH else digest(key)
+
+
+def has_reusable_id(body: wire.Entry) -> bool:
+    """Whether an answer's id may also be that of others: a gateway made it up."""
+    identity = body.message.id if body.message else None
+    return bool(identity) and not body.request_id and not str(identity).startswith(_ANTHROPIC_IDS)
+
+
+def answer_key(state: State, body: wire.Entry, key: str) -> str:
+    """The key of an answer with a reusable id, given the one of its id.
+
+    Some relays give every answer of a session the same id. Lines of one answer state the same input, stop the same way and
+    follow each other without a prompt between them, though results of its first calls may come before its last call.
+    """
+    message = body.message
+    if message is None or message.usage is None:
+        open_answer = state.open_answers.get(key)
+        return open_answer.key if open_answer is not None else key
+    usage = message.usage
+    uuid = (body.uuid or "")[:NAME_LENGTH]
+    line = OpenAnswer(
+        key,
+        uuid,
+        uuid,
+        (
+            token_count(usage.input_tokens),
+            token_count(usage.cache_read_input_tokens),
+            token_count(usage.cache_creation_input_tokens),
+        ),
+        (message.stop_reason or "")[:NAME_LENGTH],
+        state.prompts + state.queued + state.commands,
+    )
+    last = state.open_answers.pop(key, None)
+    if last is not None:
+        parent = state.asides.get(body.parent_uuid or "", body.parent_uuid)
+        line.first_uuid = last.first_uuid
+        if _is_continued(last, line, parent):
+            line.key = last.key
+        elif line.uuid and line.uuid != last.first_uuid:
+            continued = f"{key}/{line.uuid}"
+            line.key = continued if len(continued) <= NAME_LENGTH else digest(continued)
+    state.open_answers[key] = line
+    if len(state.open_answers) > _MAX_OPEN_ANSWERS:
+        del state.open_answers[next(iter(state.open_answers))]
+    return line.key
+
+
+def _is_continued(last: OpenAnswer, line: OpenAnswer, parent: str | None) -> bool:
+    """Whether a line belongs to the same answer as the last one with its id."""
+    if not line.uuid:
+        return True
+    follows = parent is not None and parent[:NAME_LENGTH] == last.uuid
+    if last.stop_reason and last.stop_reason != line.stop_reason:
+        return False
+    if last.inputs != line.inputs:
+        # Some gateways know the input only when the answer ends.
+        return follows and not any(last.inputs)
+    if follows:
+        return True
+    return last.prompts == line.prompts and (any(line.inputs) or parent is None)
 
 
 def stated(

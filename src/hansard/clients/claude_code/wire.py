@@ -6,6 +6,7 @@ at no cost on the fast path. Its fields are in the order in which clients write 
 the last one was found.
 """
 
+from collections.abc import Iterable
 from typing import Annotated, Any, cast
 
 from msgspec import Meta, Raw, Struct, defstruct, field
@@ -152,34 +153,52 @@ HOT_FIELDS = (
     "isVisibleInTranscriptOnly imagePasteIds planContent messageCount renderedBesideToolResult attributionSkill"
 ).split()
 
-StrictEntry = cast(
-    "type[Entry]",
-    defstruct(
-        "StrictEntry",
-        [(name, Raw, field(default=ABSENT, name=name)) for name in HOT_FIELDS],
-        bases=(Entry,),
-        forbid_unknown_fields=True,
-        gc=False,
-    ),
+
+def _strict(name: str, base: type[Struct], others: Iterable[str], **nested: Any) -> type[Any]:
+    """A struct that forbids fields other than the base's and these."""
+    fields: list[Any] = [(own, kind, None) for own, kind in nested.items()]
+    fields += [(other, Raw, field(default=ABSENT, name=other)) for other in others]
+    return defstruct(name, fields, bases=(base,), forbid_unknown_fields=True, gc=False)
+
+
+# Fields inside of records that Hansard does not decode.
+StrictUsage = _strict(
+    "StrictUsage", Usage, "output_tokens_details fallback_credit x_anthropic_cost_usd x_cost_display".split()
 )
+StrictMessage = _strict(
+    "StrictMessage",
+    Message,
+    "type stop_sequence stop_details context_management container diagnostics service_tier".split(),
+    usage=StrictUsage | None,
+)
+StrictEntry = cast("type[Entry]", _strict("StrictEntry", Entry, HOT_FIELDS, message=StrictMessage | None))
+
+SYSTEM_SUBTYPES = frozenset(
+    """
+    api_error api_refusal away_summary bridge_status compact_boundary hook_progress hook_response hook_started informational init
+    local_command microcompact_boundary model_refusal_fallback model_refusal_no_fallback notification status stop_hook_summary
+    task_notification task_progress task_started task_updated thinking_tokens turn_duration
+    """.split()
+)
+"""The subtypes of `system` records."""
 
 # Fields seen on conversation records, on disk or in the SDK's stream, that are rare: known, so they are not drift.
 RARE_FIELDS = frozenset(
     """
     additional_directories agents analytics_disabled api_error_status apiErrorIsTransient
-    apiErrorStatus apiErrorType apiKeySource attributionMcpServer attributionMcpTool attributionPlugin bridge_status
+    apiErrorStatus apiErrorType apiKeySource apiRefusalCategory apiRefusalExplanation attributionMcpServer attributionMcpTool attributionPlugin bridge_status
     capabilities cause classifierBoundary classifierMetaLines commandRun compact_metadata
     contextUsage description duration_api_ms duration_ms errorDetails errors estimated_tokens estimated_tokens_delta
     failedResponseHadNoToolCall fast_mode_disabled_reason fast_mode_state first_content_frame_ms
     healsDistinctCarrier hookAdditionalContext interruptedMessageId is_backgrounded is_error isAbortedMidStream
     isReplay isSynthetic last_tool_name maxRetries mcp_servers mcpCallNotReadOnly mcpMeta memory_paths messageId
-    messaging_socket_path microcompactMetadata model model_usage_since_last_result num_turns original_cwd
+    messaging_socket_path microcompactMetadata model model_usage_since_last_result num_turns original_cwd originalModel
     output_file output_style patch pendingBackgroundAgentCount per_turn_effort_active permission_denials plugins
-    product_feedback_disabled prompt queued_turn_count queueSkipAttachments refusedMessageId renderedInHumanTurn
+    product_feedback_disabled prompt queued_turn_count queueSkipAttachments parent_task_id refusedMessageId refusedUserMessageUuid renderedInHumanTurn
     request_id resendCannotCure result result_index retryAttempt retryInMs run_id safety_stops
     serverClassifierRequest skills slash_commands source sourceToolUseID spawn_depth status stop_reason
-    structured_output subagent_stats subagent_type subagents summarizedTurnPromptUuids summary task_description
-    task_id task_type terminal_reason terminal_slash_commands thinking_display thinking_duration_ms
+    structured_output subagent_stats subagent_type subagents summarizedTurnPromptUuids summary summary_is_report task_description
+    task_id task_type tasks terminal_reason terminal_slash_commands thinking_display thinking_duration_ms
     time_to_request_ms tool_result_meta tool_use_id tool_use_result toolDenialBeforeRun toolDenialKind tools total_cost_usd ttft_ms
     ttft_stream_ms turnCompanion ultrathink_available ultrathink_typed_raises url usage user_message_uuid
     userFeedback view_mode
@@ -301,6 +320,21 @@ METADATA_FIELDS: dict[str, frozenset[str]] = {
     kind: frozenset({"type", "sessionId", *fields.split()}) for kind, (_, fields) in _SIDE_RECORDS.items()
 }
 
+NESTED_FIELDS: dict[str, dict[str, frozenset[str]]] = {
+    "file-history-delta": {"backup": frozenset("backupFileName version backupTime realParentDir".split())},
+    "file-history-snapshot": {
+        "snapshot": frozenset("messageId trackedFileBackups timestamp hasUntrackedChanges".split())
+    },
+    "worktree-state": {
+        "worktreeSession": frozenset(
+            (
+                "originalCwd worktreePath worktreeName worktreeBranch originalBranch originalHeadCommit sessionId preEnterOriginalCwd"
+            ).split()
+        )
+    },
+}
+"""Every field seen inside of fields of records beside the conversation."""
+
 
 class Hunk(Struct, gc=False):
     """One hunk of a structured patch; its header numbers are not reliable, its lines are."""
@@ -366,6 +400,9 @@ class EmbeddedLine(Struct, gc=False):
     message: Message | None = None
     request_id: str | None = field(default=None, name="requestId")
     uuid: str | None = None
+    is_meta: bool | None = field(default=None, name="isMeta")
+    is_api_error: bool | None = field(default=None, name="isApiErrorMessage")
+    tool_use_result: Raw = field(default=ABSENT, name="toolUseResult")
     cost_usd: Raw = field(default=ABSENT, name="costUSD")
 
 
@@ -374,6 +411,7 @@ class Progress(Struct, gc=False):
 
     type: str | None = None
     message: Raw = ABSENT
+    prompt: Raw = ABSENT
     agent_id: str | None = field(default=None, name="agentId")
 
 
