@@ -50,6 +50,26 @@ def said(
     return line
 
 
+def progress(line: Line, agent: str = "a1", session_id: str = ONE) -> Line:
+    """A progress record that repeats a line of a subagent, as clients from 2.1.12 to 2.1.83 wrote it."""
+    inner = {
+        name: line[name]
+        for name in ("type", "timestamp", "message", "requestId", "uuid", "toolUseResult")
+        if name in line
+    }
+    return {
+        "type": "progress",
+        "sessionId": session_id,
+        "cwd": line["cwd"],
+        "gitBranch": "main",
+        "version": "2.1.50",
+        "uuid": f"p-{line['uuid']}",
+        "timestamp": line["timestamp"],
+        "parentToolUseID": "toolu_task",
+        "data": {"type": "agent_progress", "agentId": agent, "prompt": "Look.", "message": inner},
+    }
+
+
 def opened(tree: Tree, prices: Sequence[PriceOverride] = ()) -> Hansard:
     """The store of a tree, kept current."""
     h = Hansard(str(tree.home), tree.roots, prices=tuple(prices))

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from hansard.ledger.current import PERIODS, period_start
+from hansard.ledger.current import PERIODS, period_bounds, period_start
 from hansard.model.calendar import Zone
 from hansard.model.ledger import Limit
 from tests.ledger.conftest import END, Kept
@@ -58,6 +58,24 @@ def test_a_period_holds_now_and_its_first_moment(zone: str, period: str) -> None
         expected = {"day": day, "week": day - timedelta(days=day.weekday()), "month": day.replace(day=1)}[period]
         assert first.date() == expected
         assert (start - timedelta(milliseconds=1)).astimezone(info).date() < expected
+
+
+@pytest.mark.parametrize(("period", "end"), [("day", "2026-10-29"), ("week", "2026-11-02"), ("month", "2026-11-01")])
+def test_when_a_period_ends(period: str, end: str) -> None:
+    assert period_bounds(period, Zone(UTC), NOW)[1] == datetime.fromisoformat(f"{end}T00:00+00:00")
+    december = datetime(2026, 12, 31, 12, tzinfo=UTC)
+    assert period_bounds("month", Zone(UTC), december)[1] == datetime(2027, 1, 1, tzinfo=UTC)
+
+
+def test_a_forecast_needs_a_day_and_goes_on_at_the_same_rate(tree: Tree) -> None:
+    tree.write(main_path(ONE), [said(ONE, 1, datetime(2026, 10, 2, tzinfo=UTC))])
+    with opened(tree) as h:
+        for day, rate in ((11, "3.1"), (16, "2.066666666666666666666666667"), (1, None)):
+            now = datetime(2026, 10, day, tzinfo=UTC) + timedelta(hours=23 * (day == 1))
+            (month,) = h.budgets([limit("month", "5")], timezone="UTC", now=now)
+            assert month.spent_usd is not None or rate is None
+            expected = None if rate is None else (month.spent_usd * Decimal(rate)).quantize(Decimal("0.01"))  # type: ignore[operator]
+            assert month.forecast_usd == expected
 
 
 def test_what_is_spent(tree: Tree) -> None:

@@ -276,7 +276,7 @@ def test_a_part_of_a_name_that_fits_one_row_is_enough(demo: Hansard) -> None:
     [
         (NotFound, {"target": "no such thing"}, "nothing matches 'no such thing'"),
         (NotFound, {"target": "@999999"}, "no session number 999999"),
-        (NotFound, {"target": "1999-01-01"}, "no row by day is called 1999-01-01"),
+        (NotFound, {"target": "1999-01-01"}, "no usage on 1999-01-01"),
         (NotFound, {"target": "msg_01rec", "since": NOW}, "msg_01rec is not in the selection"),
         (NotFound, {"since": NOW.replace(year=2030)}, "nothing in the selection"),
         (NotFound, {"by": "model", "key": ("gpt",)}, "`hansard usage --by model` lists them"),

@@ -65,6 +65,9 @@ SINGLE: dict[str, Fits] = {
     "after:2026-04-01": after(datetime(2026, 4, 2, tzinfo=UTC)),
     "on:2026-04-01": day(datetime(2026, 4, 1, tzinfo=UTC), 1),
     "on:2026-04": day(datetime(2026, 4, 1, tzinfo=UTC), 30),
+    "2026-04": day(datetime(2026, 4, 1, tzinfo=UTC), 30),
+    "2026-04-01": day(datetime(2026, 4, 1, tzinfo=UTC), 1),
+    "2026-W14": day(datetime(2026, 3, 30, tzinfo=UTC), 7),
 }
 # What is asked of the session; which ones these are is another room's matter.
 SESSIONS = """
@@ -149,10 +152,19 @@ def assert_counts(kept: Kept, wanted: set[str], query: str | None, **options: An
     assert told(report.totals) == summed(chosen, kept.book)
 
 
-@pytest.mark.parametrize("query", [*SINGLE, *SESSIONS, *WORDS, "agent:Explore", "agent:general-purpose", "agent:a"])
+@pytest.mark.parametrize("query", [*SINGLE, *SESSIONS, "agent:Explore", "agent:general-purpose", "agent:a"])
 def test_every_field(demo: Kept, slow: Slowly, query: str) -> None:
     assert_counts(demo, slow(query), query)
     assert_counts(demo, slow(("-", [query])), f"-{query}")
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_words_are_searched_for_only_on_request(demo: Kept, slow: Slowly, words: str) -> None:
+    assert_counts(demo, slow(words), None, match=words)
+    assert_counts(demo, slow(("-", [words])), None, match=f"-{words}")
+    assert_counts(demo, slow(words) & slow("model:opus"), "model:opus", match=words)
+    with pytest.raises(QueryError, match="--match"):
+        demo.h.usage(words)
 
 
 def test_the_fields_find_something(slow: Slowly) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.ledger.making import FORK, ONE, START, of, opened, said
+from tests.ledger.making import FORK, ONE, START, of, opened, progress, said
 from tests.sync.making import Tree, agent_path, call, main_path, user
 
 if TYPE_CHECKING:
@@ -14,22 +14,6 @@ if TYPE_CHECKING:
 
     from hansard.engine import Hansard
     from tests.sync.making import Line
-
-
-def progress(line: Line, agent: str = "a1", session_id: str = ONE) -> Line:
-    """A progress record that repeats a line of a subagent, as clients from 2.1.12 to 2.1.83 wrote it."""
-    inner = {name: line[name] for name in ("type", "timestamp", "message", "requestId", "uuid") if name in line}
-    return {
-        "type": "progress",
-        "sessionId": session_id,
-        "cwd": line["cwd"],
-        "gitBranch": "main",
-        "version": "2.1.50",
-        "uuid": f"p-{line['uuid']}",
-        "timestamp": line["timestamp"],
-        "parentToolUseID": "toolu_task",
-        "data": {"type": "agent_progress", "agentId": agent, "prompt": "Look.", "message": inner},
-    }
 
 
 def story() -> list[Line]:

@@ -160,7 +160,7 @@ def test_an_empty_store_has_no_tools(tree: Tree) -> None:
     with opened(tree) as h:
         found = h.tools()
         assert (found.tools, found.days, found.totals.calls, found.totals.median_ms) == ((), (), 0, None)
-        assert h.tools(tool="Bash", query="x").tools == ()
+        assert h.tools(tool="Bash", match="x").tools == ()
 
 
 @pytest.mark.parametrize(

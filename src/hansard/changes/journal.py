@@ -265,11 +265,11 @@ class Journals:
         if pieces is None:
             left.append(done.path)
             return
-        self._put(done, pieces, date=False)
-        merged.append(done.path)
+        self._put(done, pieces or None, date=False)
+        (merged if pieces else restored).append(done.path)
 
     def _without_ours(self, journal: Journal, number: int, done: Done) -> Iterable[bytes] | None:
-        """The content of a file that was changed since, without our part; None if that cannot be determined."""
+        """The content of a file that was changed since, without our part: nothing if all of it is ours; None if that is unknown."""
         if done.merge == "lines" and done.before is not None and _begins_with(done.path, done.after, done.size):
             former = self._before(journal, number)
             if _last_byte(former) in (b"\n", _last_byte(done.path, done.size)):
@@ -284,7 +284,7 @@ class Journals:
                 rest = take_out(load_object(now, done.path), load_object(old, done.path), load_object(new, done.path))
             except UsageError:
                 return None
-            return (dump_like(rest, now),)
+            return (dump_like(rest, now),) if rest or old is not None else ()
         return (_other_lines(old or b"", new, now),)
 
     def _put(self, done: Done, pieces: Iterable[bytes] | None, *, date: bool) -> None:

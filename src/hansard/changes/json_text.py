@@ -89,7 +89,10 @@ def _dump(value: Any, indent: int | str | None, separators: tuple[str, str], *, 
 
 
 def take_out(current: Any, before: Any, after: Any) -> Any:
-    """A value without what we changed from `before` to `after`, where it is still as we left it."""
+    """A value without what we changed from `before` to `after`, where it is still as we left it.
+
+    Keys that we added go with the values they have now: a switch that was turned off since is still our switch.
+    """
     if not isinstance(current, dict) or not isinstance(after, dict) or not isinstance(before, dict):
         return before if current == after else current
     result: dict[str, Any] = {}
@@ -98,8 +101,8 @@ def take_out(current: Any, before: Any, after: Any) -> Any:
         if ours is _MISSING or ours == former:
             result[key] = value
         elif former is _MISSING:
-            rest = take_out(value, {}, ours) if isinstance(value, dict) else value
-            if value != ours and rest != {}:
+            rest = take_out(value, {}, ours) if isinstance(value, dict) and isinstance(ours, dict) else {}
+            if rest:
                 result[key] = rest
         else:
             result[key] = take_out(value, former, ours)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hansard.directories import config_path, data_directory
@@ -21,8 +22,10 @@ KEYS = {
     "timezone": "the time zone of days, weeks and months in reports, e.g. Europe/Berlin; by default the system's",
     "prices": "prices of your own: one [[prices]] table for each, with model, input, output and from when to when they hold",
     "budgets": "what may be spent in a day, week or month, by all or by a project",
+    "groups": "several projects as one product, for `hansard usage --by group`",
     "statusline": "what `hansard statusline` prints",
     "keep_login": "true: a browser stays logged in to `hansard web` for 30 days, even if the server restarts; false by default",
+    "tui_remember": "true: `hansard tui` opens on the screen and the filter it was left with; false by default",
 }
 """The keys of the configuration file, with their meaning."""
 
@@ -40,13 +43,20 @@ class Settings(NamedTuple):
     statusline: str | None = None
     follow_links: tuple[str, ...] = ()
     keep_login: bool = False
+    tui_remember: bool = False
+    groups: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
     def open(self) -> Hansard:
         """Open the engine on this store and these roots."""
         from hansard import engine
 
         return engine.open(
-            self.home, self.roots, follow_links=self.follow_links, max_file=self.max_file, prices=self.prices
+            self.home,
+            self.roots,
+            follow_links=self.follow_links,
+            max_file=self.max_file,
+            prices=self.prices,
+            groups=self.groups,
         )
 
 
@@ -82,6 +92,8 @@ def load(
         statusline=values.get("statusline"),
         follow_links=tuple(follow_links) or _paths(path, values, "follow_links"),
         keep_login=values.get("keep_login", False),
+        tui_remember=values.get("tui_remember", False),
+        groups=_groups(path, values.get("groups", {})),
     )
 
 
@@ -110,6 +122,19 @@ def _paths(path: str, values: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """The paths of a setting; relative ones are relative to the file."""
     base = os.path.dirname(path)
     return tuple(os.path.join(base, os.path.expanduser(given)) for given in values.get(name, ()))
+
+
+def _groups(path: str, value: object) -> dict[str, tuple[str, ...]]:
+    """The groups: a table of names, each with a list of projects."""
+    if isinstance(value, dict):
+        lists = {name: [given] if isinstance(given, str) else given for name, given in value.items()}
+        if all(
+            isinstance(given, list) and all(isinstance(one, str) and one for one in given) for given in lists.values()
+        ):
+            return {name: tuple(map(os.path.expanduser, given)) for name, given in lists.items()}
+    raise UsageError(
+        f'{path}: groups are lists of projects: below [groups] write e.g. webshop = ["shop-api", "~/src/shop-web"]'
+    )
 
 
 def _read_file() -> tuple[str, dict[str, Any]]:
@@ -151,8 +176,9 @@ def _checked(path: str, values: dict[str, Any]) -> dict[str, Any]:
     for name, example in (("timezone", "Europe/Berlin"), ("statusline", "{session} {today}")):
         if not isinstance(values.get(name, ""), str):
             raise UsageError(f'{path}: {name} must be a string, e.g. {name} = "{example}"')
-    if not isinstance(values.get("keep_login", False), bool):
-        raise UsageError(f"{path}: keep_login must be true or false, e.g. keep_login = true")
+    for name in ("keep_login", "tui_remember"):
+        if not isinstance(values.get(name, False), bool):
+            raise UsageError(f"{path}: {name} must be true or false, e.g. {name} = true")
     if "prices" in values or "budgets" in values:
         from hansard.config import cost_settings
 

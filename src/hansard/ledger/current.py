@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -66,13 +66,31 @@ def check_budgets(
 
 def period_start(period: str, zone: Zone, now: datetime) -> datetime:
     """When the current day, week or month began."""
+    return period_bounds(period, zone, now)[0]
+
+
+def period_bounds(period: str, zone: Zone, now: datetime) -> tuple[datetime, datetime]:
+    """When the current day, week or month began, and when it ends."""
     today = zone.local(now).date()
-    first = {"day": today, "week": today - timedelta(days=today.weekday()), "month": date(today.year, today.month, 1)}
-    return zone.midnight(first[period])
+    if period == "month":
+        first = today.replace(day=1)
+        return zone.midnight(first), zone.midnight((first + timedelta(days=31)).replace(day=1))
+    days = {"day": 1, "week": 7}[period]
+    first = today - timedelta(days=today.weekday() if period == "week" else 0)
+    return zone.midnight(first), zone.midnight(first + timedelta(days=days))
+
+
+def _forecast(spent: Decimal | None, since: datetime, until: datetime, now: datetime) -> Decimal | None:
+    """What will be spent at the end of a period at the same rate; None before its second day."""
+    elapsed = now - since
+    if spent is None or elapsed < timedelta(days=1):
+        return None
+    whole, part = (int(length / timedelta(seconds=1)) for length in (until - since, elapsed))
+    return (spent * whole / part).quantize(Decimal("0.01"))
 
 
 def _checked(reader: Reader, limit: Limit, zone: Zone, now: datetime) -> Budget:
-    since = period_start(limit.period, zone, now)
+    since, until = period_bounds(limit.period, zone, now)
     totals = total(reader, project=limit.project, since=since, now=now).totals
     spent = totals.cost_usd or Decimal(0)
     share = spent / limit.limit_usd
@@ -86,4 +104,6 @@ def _checked(reader: Reader, limit: Limit, zone: Zone, now: datetime) -> Budget:
         share=share.quantize(Decimal("0.0001")),
         state="over" if spent > limit.limit_usd else "near" if share >= limit.warn_at else "ok",
         since=since,
+        until=until,
+        forecast_usd=_forecast(totals.cost_usd, since, until, now),
     )

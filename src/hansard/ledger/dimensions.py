@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 TIMES = frozenset({"hour", "day", "week", "month", "block"})
 MAIN = "main"
+Groups = Mapping[str, Sequence[str]]
+"""Several projects as one product: names, each with paths of projects or parts of them."""
 _DAY = QUARTERS_PER_DAY
 
 
@@ -36,6 +39,17 @@ class Dimension(Struct, frozen=True):
         return self.name in TIMES
 
 
+def group_of(project: str, groups: Groups) -> str | None:
+    """The first group that a project belongs to: by its path, one above it, or part of its path."""
+    path = project.replace("\\", "/")
+    for name, members in groups.items():
+        for member in (one.replace("\\", "/").rstrip("/") for one in members):
+            is_path = member.startswith("/") or ":" in member[:2]
+            if path == member or path.startswith(member + "/") if is_path else member in path:
+                return name
+    return None
+
+
 class MessageCommits(Protocol):
     """Maps messages to the commits they count for."""
 
@@ -50,18 +64,24 @@ class Dimensions:
     """Makes dimensions for one report; index lookups are done once."""
 
     def __init__(
-        self, reader: Reader, rates: dict[int, Rate], zone: Zone, commits: Callable[[], MessageCommits] | None = None
+        self,
+        reader: Reader,
+        rates: dict[int, Rate],
+        zone: Zone,
+        commits: Callable[[], MessageCommits] | None = None,
+        groups: Groups = MappingProxyType({}),
     ) -> None:
         self._reader = reader
         self._commits = commits
         self._rates = rates
         self._zone = zone
+        self._groups = groups
 
     def make(self, names: tuple[str, ...]) -> tuple[Dimension, ...]:
         """The dimensions with these names."""
         unknown = [name for name in names if name not in DIMENSIONS]
         if unknown:
-            raise UsageError(f"usage cannot be split by {unknown[0]!r}; choose one of {', '.join(DIMENSIONS)}")
+            raise UsageError(f"cannot group usage by {unknown[0]!r}; choose one of {', '.join(DIMENSIONS)}")
         if len(set(names)) < len(names):
             raise UsageError("each dimension can be given only once")
         return tuple(getattr(self, f"_{name}")() for name in names if name != "total")
@@ -125,6 +145,17 @@ class Dimensions:
         known: dict[str, str] = dict(self._reader.rows("SELECT session_id, project FROM sessions"))
         return Dimension("project", ("session_id",), lambda session_id: known.get(session_id) or None)
 
+    def _group(self) -> Dimension:
+        projects = dict(self._reader.rows("SELECT session_id, project FROM sessions"))
+        known = {project: group_of(project, self._groups) for project in set(projects.values())}
+        return Dimension("group", ("session_id",), lambda session_id: known.get(projects.get(session_id, "")))
+
+    def _pr(self) -> Dimension:
+        known: dict[str, str] = dict(
+            self._reader.rows("SELECT session_id, json_extract(pull_requests, '$[#-1]') FROM sessions")
+        )
+        return Dimension("pr", ("session_id",), lambda session_id: known.get(session_id) or None)
+
     def _model(self) -> Dimension:
         return Dimension("model", ("rate",), lambda rate: self._rates[rate].model or None)
 
@@ -153,7 +184,7 @@ class Dimensions:
 
     def _commit(self) -> Dimension:
         if self._commits is None:
-            raise UsageError("this report cannot be split by commit")
+            raise UsageError("this report cannot be grouped by commit")
         known = self._commits()
         return Dimension("commit", ("session_id", "first_ts"), known.commit_at, known.about, is_fine=True)
 

@@ -385,10 +385,9 @@ def _match(names: Sequence[str], values: RowKey, found: Collection[RowKey]) -> R
         shown = "\n".join("  " + _said(key) for key in sorted(near, key=_said)[:_SHOWN])
         more = f"\n  and {len(near) - _SHOWN} more" if len(near) > _SHOWN else ""
         raise Ambiguous(f"{len(near)} rows match {_said(values)}:\n{shown}{more}")
-    raise NotFound(
-        f"no row by {','.join(names)} is called {_said(values)} among what is selected:"
-        f" `hansard usage --by {','.join(names)}` lists them"
-    )
+    by = ",".join(names)
+    which = f"on {_said(values)}" if by in ("day", "week", "month") else f"for {_said(values)} by {by}"
+    raise NotFound(f"no usage {which}; `hansard usage --by {by}` lists them")
 
 
 def _fits(name: str, wanted: str | None, value: str | None) -> bool:

@@ -8,7 +8,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hansard.clients import client_of
-from hansard.clients.usage import NEVER, SIDECHAIN, Answer, Stated, dated, merge
+from hansard.clients.usage import NEVER, REPEATED_LINE, SIDECHAIN, Answer, Stated, dated, merge
 from hansard.model.explain import Charge, ExplainedClass, ExplainedLine, ExplainedMessage
 from hansard.model.ledger import Tokens
 from hansard.model.time import from_milliseconds
@@ -383,8 +383,6 @@ def lines_of(reader: Reader, record: Record, keys: Collection[str]) -> dict[str,
         for number in numbers:
             bases[number] = base
             wanted.setdefault(number >> OFFSET_BITS, {}).setdefault(number, []).append(key)
-        if not numbers:
-            found[key] = list(_progress_lines(reader, record, key))
     for transcript, messages in sorted(wanted.items()):
         place = _place(reader, transcript)
         window = _Window(record, transcript)
@@ -410,25 +408,6 @@ def lines_of(reader: Reader, record: Record, keys: Collection[str]) -> dict[str,
                 elif answer is None or key == bases[message]:
                     found[key].append(line)
     return {key: _ordered(lines) for key, lines in found.items()}
-
-
-def _progress_lines(reader: Reader, record: Record, key: str) -> Iterator[Line]:
-    """The progress records that repeat a message of a subagent whose transcript is gone."""
-    base, mark, number = key.rpartition(ADVISOR)
-    base = base if mark and number.isdecimal() else key
-    for record_id, length, said in reader.rows(
-        "SELECT id, length, key FROM progress_answers WHERE key IN (?, ?) ORDER BY id", (key, base)
-    ):
-        place = _place(reader, record_id >> OFFSET_BITS)
-        answer = place.read_answer(_Window(record, record_id >> OFFSET_BITS).read(record_id & OFFSET_MASK, length))
-        line = Line(record_id, place, length, None, 0, None, place.agent_id, None, UNREADABLE)
-        if answer is not None:
-            ts, agent_id = answer.ts, answer.agent_id or place.agent_id or SIDECHAIN
-            states = answer.stated(said, record_id, ts, place.sort_path, place.session_id, agent_id)
-            statement = dict(states).get(key)
-            line = line._replace(uuid=answer.uuid, ts=ts, stop_reason=answer.stop_reason, agent_id=agent_id)
-            line = line._replace(stated=statement, note="" if statement is not None else SILENT)
-        yield line
 
 
 def _place(reader: Reader, transcript: int) -> TranscriptFile:
@@ -461,7 +440,15 @@ def _messages(reader: Reader, key: str) -> tuple[str, list[int]]:
 
 
 def _first_lines(reader: Reader, key: str) -> list[int]:
-    return [row[0] for row in reader.rows("SELECT id FROM messages WHERE key = ? ORDER BY id", (key,))]
+    """The message's first line in each transcript; progress records that repeat it only where no other line has it."""
+    rows = list(
+        reader.rows(
+            "SELECT m.id, r.sub FROM messages m LEFT JOIN records r ON r.id = m.id WHERE m.key = ? ORDER BY m.id",
+            (key,),
+        )
+    )
+    own = [number for number, sub in rows if sub != REPEATED_LINE]
+    return own or [number for number, _ in rows]
 
 
 class _Window:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from operator import itemgetter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -18,10 +19,10 @@ from hansard.model.ledger import Pricing, Rate, UsageReport, UsageRow, Work
 from hansard.model.requests import MODES, USAGE_SORTS, LedgerRequest, UsageRequest
 from hansard.pricing.cost import SUMS, Sums, data_of, rates_of
 from hansard.query.duplicates import find_copies
-from hansard.query.language.options import query_of
+from hansard.query.language.options import report_query
 
 if TYPE_CHECKING:
-    from hansard.ledger.dimensions import Dimension, MessageCommits
+    from hansard.ledger.dimensions import Dimension, Groups, MessageCommits
     from hansard.model.ledger import PriceData
     from hansard.model.requests import ExplainRequest
     from hansard.model.sessions import Activity
@@ -69,6 +70,7 @@ class Ledger:
         commits: Callable[[], MessageCommits] | None = None,
         *,
         sessions: Sequence[str] | None = None,
+        groups: Groups = MappingProxyType({}),
     ) -> None:
         self.mode = request.mode
         if self.mode not in MODES:
@@ -78,13 +80,14 @@ class Ledger:
         self.zone = find_zone(request.timezone)
         self.now = request.now or datetime.now(UTC)
         self.rates: dict[int, Rate] = rates_of(reader.rows)
-        self.query = query_of(request, request.query)
+        self.query = report_query(request)
         self.selection = Selection(reader, self.query, sessions)
         self._commits = commits
+        self._groups = groups
 
     def dimensions(self, by: tuple[str, ...]) -> tuple[Dimension, ...]:
         """The dimensions with these names."""
-        return Dimensions(self.reader, self.rates, self.zone, self._commits).make(by)
+        return Dimensions(self.reader, self.rates, self.zone, self._commits, self._groups).make(by)
 
     def sums(self, dimensions: tuple[Dimension, ...]) -> dict[RowKey, Sums]:
         """The sums of each row."""
@@ -134,8 +137,8 @@ class Ledger:
         notes = []
         if totals.lower_bound_messages:
             notes.append(
-                f"{totals.lower_bound_messages:,} of {totals.api_messages:,} messages have no line with the end of the"
-                " answer: their output is a lower bound"
+                f"{totals.lower_bound_messages:,} of {totals.api_messages:,} messages have no final usage record:"
+                " their output is a lower bound"
             )
         if totals.progress_only_messages:
             notes.append(

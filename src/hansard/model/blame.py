@@ -75,6 +75,7 @@ class RecordedEdit(Struct, frozen=True):
     offset: int
     block: int
     tool_use_id: str
+    is_lower_bound: bool = False  # some of these messages have no final usage record
 
 
 class BlamedLine(Struct, frozen=True):
@@ -101,6 +102,7 @@ class BlameReport(Struct, frozen=True):
     edits: tuple[RecordedEdit, ...]
     counts: dict[str, int]  # lines by certainty
     cost_usd: PlainDecimal | None  # of all lines; None: no line has a price
+    is_lower_bound: bool = False  # some of these messages have no final usage record
 
 
 class CommitReport(Struct, frozen=True):
@@ -113,6 +115,7 @@ class CommitReport(Struct, frozen=True):
     counts: dict[str, int]
     cost_usd: PlainDecimal | None
     skipped: tuple[str, ...]  # binary or oversized files
+    is_lower_bound: bool = False  # some of these messages have no final usage record
 
 
 class Contribution(Struct, frozen=True):
@@ -126,6 +129,7 @@ class Contribution(Struct, frozen=True):
     cost_usd: PlainDecimal | None  # of the messages attributed to this commit
     transcript: str | None = None  # location of the `git commit`, or of the first edit
     offset: int | None = None
+    is_lower_bound: bool = False  # some of these messages have no final usage record
 
 
 class Commit(Struct, frozen=True):
@@ -143,6 +147,7 @@ class Commit(Struct, frozen=True):
     sessions: tuple[Contribution, ...]
     cost_usd: PlainDecimal | None
     marks: tuple[Mark, ...] = ()
+    is_lower_bound: bool = False  # some of these messages have no final usage record
 
 
 class CommitPage(Struct, frozen=True):
@@ -154,3 +159,4 @@ class CommitPage(Struct, frozen=True):
     pull_requests: tuple[str, ...]  # URLs found in transcripts
     total: int
     cost_usd: PlainDecimal | None
+    is_lower_bound: bool = False  # some of these messages have no final usage record

@@ -142,6 +142,7 @@ class Turn(Struct, frozen=True):
     tokens: Tokens
     cost_usd: PlainDecimal | None  # None if something was used but nothing has a price
     is_lower_bound: bool = False  # some messages were cut off, or have no price
+    active_ms: int | None = None  # as the client measured it, without waits; None: not stated
 
 
 class DisplayThread(Struct, frozen=True):

@@ -136,6 +136,11 @@ class UsageRow(Struct, frozen=True):
     breakdown: tuple[UsageRow, ...] = ()  # the same by model
 
     @property
+    def is_lower_bound(self) -> bool:
+        """Whether some messages used or cost more than is known."""
+        return self.lower_bound_messages + self.understated_messages > 0
+
+    @property
     def tokens(self) -> int:
         """All tokens of all classes."""
         return (
@@ -213,6 +218,8 @@ class Budget(Struct, frozen=True):
     share: PlainDecimal  # spent / limit
     state: str  # ok, near, over
     since: Timestamp
+    until: Timestamp | None = None  # the end of the period, exclusive
+    forecast_usd: PlainDecimal | None = None  # at its end, if spending goes on at the same rate; None: too early to say
 
 
 class CurrentTotal(Struct, frozen=True):

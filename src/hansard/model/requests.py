@@ -61,15 +61,15 @@ SOURCE_STATES = ("live", "gone", "rewritten")
 EXPORT_FORMATS = ("html", "markdown", "json", "jsonl", "csv", "parquet")
 PROMPT_SOURCES = ("prompt", "queued", "command", "bash", "history")
 USAGE_SORTS = {
-    "key": "by what the rows are, times in order",
-    "cost": "by money",
+    "key": "by the row's key; times in order",
+    "cost": "by cost",
     "tokens": "by tokens",
-    "messages": "by how many messages",
+    "messages": "by number of messages",
 }
 MODES = {
-    "auto": "what the client wrote that a message cost, where it did (before 1.0.9), else tokens times rates",
+    "auto": "the cost that the client recorded (before 1.0.9), else tokens times rates",
     "calculate": "always tokens times rates",
-    "recorded": "only what the client wrote",
+    "recorded": "only costs that the client recorded",
 }
 """How cost is determined, by name."""
 DIMENSIONS = {
@@ -80,13 +80,15 @@ DIMENSIONS = {
     "block": "five-hour blocks, by the time they begin",
     "session": "sessions, each with its subagents",
     "project": "projects",
+    "group": "groups of projects, as the configuration names them",
+    "pr": "pull requests that sessions opened or named; a session with several counts for the last",
     "model": "models",
     "agent": "the main threads, and subagents by their type",
     "subagent": "the main threads, and each subagent by itself",
     "branch": "git branches",
     "commit": "git commits, each with the messages whose work went into it",
     "tool": "the first tool that a message calls",
-    "total": "nothing: one row",
+    "total": "a single row",
 }
 """Everything `--by` accepts, with what the rows are."""
 
@@ -110,11 +112,17 @@ Project = Annotated[str | None, about("Only in this project: a path or part of o
 Order = Annotated[bool | None, about("Ascending or descending; the default depends on `sort`.", http="order")]
 Limit = Annotated[int | None, about("Maximum number.", ge=1, le=500)]
 Cursor = Annotated[str | None, about("Where the last page ended: `next_cursor` of that answer.")]
-Mode = Annotated[str, about("How costs are determined.", choices=MODES)]
+Mode = Annotated[
+    str, about("How to compute cost: recorded by the client or from rates, rates only, recorded only.", choices=MODES)
+]
 Under = Annotated[str | None, about("Only files below this folder: a path with a trailing slash.")]
 PathWords = Annotated[str | None, about("Only files with all these words in their path.")]
 ToolName = Annotated[str | None, about("Only this tool or MCP server; a trailing * matches a prefix.")]
-ModelName = Annotated[str | None, about("Of models whose name contains this.", metavar="TEXT")]
+ModelName = Annotated[str | None, about("Only models whose name contains this.", metavar="TEXT")]
+Match = Annotated[
+    str | None,
+    about("Only sessions that match this query, as in `hansard search`.", metavar="WORDS"),
+]
 Timezone = Annotated[str | None, about("Time zone of days, e.g. Europe/Berlin; your own by default.", metavar="ZONE")]
 Progress = Callable[[int, int], None]  # done, total
 
@@ -129,13 +137,11 @@ class Conditions(Struct, frozen=True, kw_only=True):
     branch: Annotated[str | None, about("On a git branch whose name contains this.", metavar="TEXT")] = None
     model: Annotated[str | None, about("With a model whose name contains this.", metavar="TEXT")] = None
     tool: Annotated[
-        str | None, about("That called this tool, or one of this MCP server; a star: begins so.", metavar="NAME")
+        str | None, about("That called this tool or MCP server; a trailing * matches a prefix.", metavar="NAME")
     ] = None
     version: Annotated[
         str | None,
-        about(
-            "Written by this version of the client: 2.1 is every 2.1.x.", option="--client-version", metavar="VERSION"
-        ),
+        about("Written by this client version; 2.1 matches every 2.1.x.", option="--client-version", metavar="VERSION"),
     ] = None
     file: str | None = None
     tag: Annotated[str | None, about("Only with this tag; a trailing * matches a prefix.")] = None
@@ -179,6 +185,16 @@ class Query(Dated, frozen=True):
     query: Annotated[str | None, about("Words and fields in the query language of `hansard search`.", http="q")] = None
 
 
+class _ReportText(Query, frozen=True):
+    query: Annotated[str | None, about("Dates and fields in the query language of `hansard search`.", http="q")] = None
+
+
+class ReportQuery(_ReportText, frozen=True, kw_only=True):
+    """A query of a report: bare dates in it are periods, and only `match` is searched for in texts."""
+
+    match: Match = None
+
+
 class SessionRequest(Struct, frozen=True, kw_only=True):
     """One session."""
 
@@ -186,13 +202,17 @@ class SessionRequest(Struct, frozen=True, kw_only=True):
 
 
 class SessionsRequest(Query, frozen=True, kw_only=True):
-    """A page of sessions; `around` is the id of the one in the middle, `within` the kind and key of a group."""
+    """A page of sessions; `around` is the id of the one in the middle, `within` the kind and key of a group.
+
+    `fuzzy` are words whose letters must be in the title or the project's path, in order and close together.
+    """
 
     since: Annotated[datetime | None, at_or_after("Active at")] = None
-    until: Annotated[datetime | None, before("Begun before")] = None
+    until: Annotated[datetime | None, before("Active before")] = None
     text: Annotated[str | None, about("With all these words in the title or the first prompt.", metavar="WORDS")] = None
-    debris: Annotated[bool, about("Include sessions in which nothing was said.", option="--all", http="all")] = False
+    debris: Annotated[bool, about("Include empty sessions.", option="--all", http="all")] = False
     within: tuple[str, str] | None = None
+    fuzzy: str | None = None
     sort: Annotated[str, about("Sort by this.", choices=SESSION_SORTS)] = "ended"
     ascending: Order = None
     limit: Limit = 50
@@ -216,7 +236,7 @@ class ProjectsRequest(Struct, frozen=True, kw_only=True):
 
     text: Annotated[str | None, about("Part of the path.")] = None
     since: Annotated[datetime | None, at_or_after("With sessions active at")] = None
-    until: Annotated[datetime | None, before("With sessions begun before")] = None
+    until: Annotated[datetime | None, before("With sessions active before")] = None
 
 
 class _Changes(Dated, frozen=True, kw_only=True):
@@ -260,7 +280,7 @@ class FileHistoryRequest(_File, frozen=True, kw_only=True):
     cursor: Cursor = None
 
 
-class CallsRequest(Query, frozen=True, kw_only=True):
+class CallsRequest(ReportQuery, frozen=True, kw_only=True):
     """A page of tool calls; `name` is a tool's exact name."""
 
     kind: Annotated[str, about("All calls, those that changed a file, or failed ones.", choices=CALL_KINDS)] = "all"
@@ -281,9 +301,9 @@ class PromptsRequest(Query, frozen=True, kw_only=True):
     since: Annotated[datetime | None, at_or_after("Typed at")] = None
     until: Annotated[datetime | None, before("Typed before")] = None
     source: Annotated[
-        str | None, about("Only one kind; history: only history.jsonl has it.", choices=PROMPT_SOURCES)
+        str | None, about("Only this kind; history: found only in history.jsonl.", choices=PROMPT_SOURCES)
     ] = None
-    unique: Annotated[bool, about("List equal prompts once, with how often they were typed.")] = False
+    unique: Annotated[bool, about("List identical prompts once, with a count.")] = False
     ascending: Annotated[bool, about("Oldest first.", http="reverse")] = False
     limit: Limit = 100
     cursor: Cursor = None
@@ -321,11 +341,12 @@ class FacetsRequest(SearchRequest, frozen=True, kw_only=True):
     most: int = 20_000
 
 
-class LedgerRequest(Query, frozen=True, kw_only=True):
+class LedgerRequest(ReportQuery, frozen=True, kw_only=True):
     """A question about tokens and cost."""
 
     model: ModelName = None
     mode: Mode = "auto"
+    repository: str | None = None  # a folder in a clone, whose commits are known besides those of the projects
 
 
 class UsageRequest(LedgerRequest, frozen=True, kw_only=True):
@@ -334,10 +355,10 @@ class UsageRequest(LedgerRequest, frozen=True, kw_only=True):
     by: Annotated[
         str | Sequence[str], about("What to group rows by; several with commas.", choices=DIMENSIONS, several=True)
     ] = "day"
-    breakdown: Annotated[bool, about("Show each row by model below it.")] = False
+    breakdown: Annotated[bool, about("Break each row down by model.")] = False
     work: Annotated[bool, about("Add tool calls, errors, time and changed lines.")] = False
     sort: Annotated[
-        str | None, about("Sort by this; by default times in order, everything else by cost.", choices=USAGE_SORTS)
+        str | None, about("Sort order; by default chronological for times, else by cost.", choices=USAGE_SORTS)
     ] = None
     ascending: Order = None
 
@@ -358,7 +379,7 @@ class _Target(Dated, frozen=True):
         str | None, about("A session, a time as reports show it, a message's id, or the uuid of a line.")
     ] = None
     query: Annotated[
-        str | None, about("Only what matches, in the language of `hansard search`.", metavar="QUERY", http="q")
+        str | None, about("Dates and fields in the query language of `hansard search`.", metavar="QUERY", http="q")
     ] = None
 
 
@@ -366,6 +387,8 @@ class ExplainRequest(_Target, frozen=True, kw_only=True):
     """What a figure consists of."""
 
     model: ModelName = None
+    match: Match = None
+    repository: str | None = None  # as of `LedgerRequest`
     by: Annotated[
         str | Sequence[str] | None, about("The report that `key` is a row of.", choices=DIMENSIONS, several=True)
     ] = None
@@ -382,7 +405,7 @@ class LostSessionsRequest(Struct, frozen=True, kw_only=True):
 
     project: Project = None
     since: Annotated[datetime | None, at_or_after("Active at")] = None
-    until: Annotated[datetime | None, before("Begun before")] = None
+    until: Annotated[datetime | None, before("Active before")] = None
     limit: Limit = 50
 
 
@@ -499,7 +522,7 @@ class GrepRequest(_Pattern, frozen=True, kw_only=True):
 
 def same_for(request: type[_Other], asked: Dated, **fields: Any) -> _Other:
     """Another request with the query and conditions of this one."""
-    names = Query.__struct_fields__
+    names = ReportQuery.__struct_fields__
     shared = {name: getattr(asked, name) for name in names if hasattr(asked, name) and hasattr(request, name)}
     return request(**(shared | fields))
 

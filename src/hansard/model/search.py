@@ -79,6 +79,22 @@ class Facets(Struct, frozen=True):
     day: tuple[tuple[str, int], ...] = ()  # latest first
 
 
+class PartialMatches(Struct, frozen=True):
+    """The best matches for fewer words, if no text has all words of a query."""
+
+    words: int  # that each of them has, at least
+    of: int
+    hits: tuple[Hit, ...]
+    sessions: tuple[SessionHits, ...]  # when grouped
+    total: int
+    truncated: bool  # there are more than the hits
+
+    @property
+    def heading(self) -> str:
+        """How to introduce them."""
+        return f"no message has all words; best matches for {self.words} of {self.of}"
+
+
 class SearchPage(Struct, frozen=True):
     """One page of search results."""
 
@@ -91,6 +107,7 @@ class SearchPage(Struct, frozen=True):
     not_indexed_bytes: int  # bytes of the record not yet in the full-text index
     notes: tuple[str, ...]
     facets: Facets | None = None
+    partial: PartialMatches | None = None  # only if nothing matches
 
 
 class GrepFile(Struct, frozen=True):
@@ -147,3 +164,4 @@ class PromptPage(Struct, frozen=True):
     prompts: tuple[Prompt, ...]
     next_cursor: str | None
     total: int  # a lower bound unless counting was requested
+    sources: dict[str, int] = {}  # how many of `total` are prompts, queued prompts, commands, ...

@@ -20,7 +20,7 @@ class Session(Struct, frozen=True):
     ended_at: Timestamp | None
     prompts: int
     commands: int
-    messages: int
+    messages: int  # the same as api_messages
     tool_calls: int
     tool_errors: int
     api_errors: int
@@ -154,6 +154,8 @@ class Project(Struct, frozen=True):
     directories: tuple[str, ...]
     live_sessions: int
     cost_usd: PlainDecimal | None  # of what has a price; None if nothing has
+    lower_bound_messages: int = 0
+    unpriced_models: tuple[str, ...] = ()  # their usage is not in cost_usd
 
 
 class Activity(Struct, frozen=True):

@@ -17,6 +17,7 @@ class Kind(StrEnum):
     TITLE = "title"  # of a session
     ID = "id"  # of a session
     PROJECT = "project"  # its path
+    PATH = "path"  # of a file or folder; cut at its beginning
     MODEL = "model"
     TOOL = "tool"
     COUNT = "count"
@@ -30,7 +31,9 @@ class Kind(StrEnum):
     ROUNDED_LINES = "rounded lines"
 
 
-_TEXTS = frozenset({Kind.TEXT, Kind.LABEL, Kind.TITLE, Kind.ID, Kind.PROJECT, Kind.MODEL, Kind.TOOL, Kind.TIME})
+_TEXTS = frozenset(
+    {Kind.TEXT, Kind.LABEL, Kind.TITLE, Kind.ID, Kind.PROJECT, Kind.PATH, Kind.MODEL, Kind.TOOL, Kind.TIME}
+)
 
 
 class Cost(NamedTuple):

@@ -70,11 +70,19 @@ class Agent(Struct, frozen=True):
     description: str
     tool_use_id: str | None
     linked_by: str
-    warmup: bool
+    warmup: bool  # the client's own: a warm-up or a prompt suggestion
     started_at: Timestamp | None
     ended_at: Timestamp | None
     messages: int
     tool_calls: int
+    is_reconstructed: bool = False  # its transcript is gone: it is read from progress records of the session
+    number: int = 0  # in the order they started, from 1; 0 if it is the client's own
+
+    @property
+    def name(self) -> str:
+        """What people call it: its type, its number and what it was started for."""
+        kind = self.agent_type or "subagent"
+        return f"{kind} {self.number or ''}".strip() + (f": {self.description}" if self.description else "")
 
 
 class Conversation(Struct, frozen=True):

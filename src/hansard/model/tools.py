@@ -36,3 +36,12 @@ def mcp_parts(tool: str) -> tuple[str, str] | None:
         return None
     _, server, name = tool.split("__", 2)
     return server, name
+
+
+OWN_SERVER = "hansard"
+
+
+def is_own(tool: str) -> bool:
+    """Whether a tool is one of Hansard's MCP server, added by hand (`hansard`) or by the plugin (`plugin_hansard_history`)."""
+    parts = mcp_parts(tool)
+    return parts is not None and OWN_SERVER in parts[0].lower().replace("-", "_").split("_")

@@ -36,8 +36,8 @@ _FIELDS = {
 _MOST = 1 << 60
 _BILLIONTH = Decimal("1e-9")
 _STATED = "rank, ours, kind, known, synthetic, tier, speed, geo, input, output, cache_read, cache_write, write_5m, write_1h, searches, recorded"
-_STATE_RULE = "what the client itself added up, per session and model; a fork's begins with that of its parent"
-_STATS_RULE = "the client's statistics: adds up lines, up to the day when they were made"
+_STATE_RULE = "the client's own totals per session and model; a fork's total includes its parent's"
+_STATS_RULE = "the client's statistics: the sum of all lines, up to the day they were computed"
 
 
 def stated_sessions(reader: Reader) -> list[str]:
@@ -84,22 +84,22 @@ def check_sessions(
     add(
         steps,
         "copies",
-        "answers that they share with other sessions: a fork begins with those of its parent and of the parent's subagents",
+        "messages shared with other sessions: a fork starts with those of its parent and its parent's subagents",
         whole - compared,
     )
     add(
         steps,
         "no_line",
-        "requests that leave no line: compactions, titles, retries, searches; not in the transcript",
+        "requests that are not in the transcript: compactions, titles, retries, searches",
         more,
     )
     add(
         steps,
         "not_counted",
-        "answers in the transcript that the client did not add: interrupted, or later than its last count",
+        "messages in the transcript that the client did not count: interrupted, or after its last count",
         less,
     )
-    add(steps, "client_prices", "the client's own prices where they are not ours", _money_only(dearer))
+    add(steps, "client_prices", "the client's own prices where they differ from ours", _money_only(dearer))
     end = whole + more + less + _money_only(dearer)
     notes = (f"{agreeing:,} of {len(stated):,} sessions agree in every token",)
     way = CountingMethod("cost-state", "the client's cost-state", _STATE_RULE, compared, end, tuple(steps), notes)
@@ -274,7 +274,9 @@ def check_statistics(
     changes: list[Change] = []
     if len(roots) < len(lines.roots):
         changes.append(Change("other_roots", "source roots without statistics", {"roots": frozenset(roots)}))
-    changes.append(Change("later_days", f"what came after {max(days)}, when they were made", {"days": ("", max(days))}))
+    changes.append(
+        Change("later_days", f"usage after {max(days)}, the day they were computed", {"days": ("", max(days))})
+    )
     # They still include what the client has deleted since.
     habit = MethodRules("stats-cache", "the client's stats-cache.json", _STATS_RULE, (*changes, *LINES.changes[1:]))
     way = walk(count, habit, ours)
@@ -283,7 +285,7 @@ def check_statistics(
     add(
         steps,
         "unexplained",
-        "what summing the lines there are does not give: deleted before they were kept, or not counted",
+        "not explained by the stored lines: deleted before they were stored, or not counted",
         rest,
     )
     return CountingMethod(way.name, way.title, way.rule, ours, _bare(stated), tuple(steps), way.notes)

@@ -20,7 +20,7 @@ from hansard.clients.claude_code import wire
 from hansard.clients.claude_code.decode import entry, items
 from hansard.clients.claude_code.layout import agent_of, session_of
 from hansard.clients.claude_code.meaning import SYNTHETIC, milliseconds
-from hansard.clients.claude_code.usage import embedded_answer, message_key, stated, streamed_answer
+from hansard.clients.claude_code.usage import embedded_answer, has_reusable_id, message_key, stated, streamed_answer
 from hansard.clients.lines import ParsedLine, unfinished
 from hansard.clients.usage import dated
 from hansard.grep.file_search import FileLocation, Tally
@@ -275,7 +275,9 @@ class UsageLines:
             return
         agent_id = body.agent_id or body.stream_agent or log.agent_id
         session_id = log.session_id or body.session_id or body.stream_session or ""
-        key = message_key(body, session_id, agent_id, log.path, offset)
+        record_id = (log.id << OFFSET_BITS) + offset
+        key = self._reused_key(record_id) if has_reusable_id(body) else ""
+        key = key or message_key(body, session_id, agent_id, log.path, offset)
         ts = dated(milliseconds(body.timestamp))
         synthetic = message.model == SYNTHETIC
         if synthetic:
@@ -283,8 +285,7 @@ class UsageLines:
             body = msgspec.structs.replace(body, message=msgspec.structs.replace(message, model=""))
         odd = not _is_strict(body, line)
         run = self._adjacent(log, message.id or "", offset, length, body.uuid or "")
-        side = bool(body.is_sidechain or body.stream_parent_tool)
-        record_id = (log.id << OFFSET_BITS) + offset
+        side = bool(body.is_sidechain or (body.stream_parent_tool and kind != TOLD))
         for counted, said in stated(body, key, record_id, ts, log.path, session_id, agent_id):
             advises = counted != key
             yield (
@@ -325,6 +326,13 @@ class UsageLines:
                 said.web_searches,
                 said.recorded,
             )
+
+    def _reused_key(self, record_id: int) -> str:
+        """Our key of an answer that its id alone does not tell from others; empty where the index has none."""
+        found = self._reader.rows(
+            "SELECT m.key FROM records r JOIN messages m ON m.id = r.message_id WHERE r.id = ?", (record_id,)
+        )
+        return next((str(key) for (key,) in found), "")
 
     def _adjacent(self, log: _Log, identity: str, offset: int, length: int, uuid: str) -> str:
         """The first of adjacent lines with the same id."""

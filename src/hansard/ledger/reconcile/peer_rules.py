@@ -9,28 +9,24 @@ from hansard.ledger.reconcile.rules import Change, MethodRules
 
 GONE = Change(
     "gone",
-    "transcripts that are gone from the source or were rewritten: only Hansard still has them",
+    "transcripts that were deleted or rewritten: only Hansard still has them",
     {"live": True},
 )
-_FORKS = Change(
-    "copies", "answers that are in several transcripts: forks, replays, copied files", {"key": "transcript"}
-)
-_REPEATED = Change("repeated_lines", "repeated lines of one answer", {"key": "line"})
-_SYNTHETIC = Change("synthetic", "messages that the client made itself", {"synthetic": True})
-_ADVISORS = Change("advisors", "calls to an advising model inside an answer are not counted", {"advisors": False})
+_FORKS = Change("copies", "messages in several transcripts: forks, replays, copied files", {"key": "transcript"})
+_REPEATED = Change("repeated_lines", "repeated lines of one message", {"key": "line"})
+_SYNTHETIC = Change("synthetic", "messages that the client generated itself", {"synthetic": True})
+_ADVISORS = Change("advisors", "calls to an advisor model inside a message are not counted", {"advisors": False})
 _NO_SEARCHES = Change("web_searches", "web searches are not charged", {"searches": False})
-_NOT_RECORDED = Change("recorded_cost", "what old clients wrote that an answer cost is not used", {"recorded": False})
-_TODAY = Change("undated_prices", "today's prices, also for what was used before they changed", {"dated": False})
+_NOT_RECORDED = Change("recorded_cost", "costs that old clients recorded are not used", {"recorded": False})
+_TODAY = Change("undated_prices", "today's prices, even for usage before they changed", {"dated": False})
 _FLAT = Change(
-    "cache_split", "the flat number of cache writes, not the one by lifetime where that is greater", {"writes": "flat"}
+    "cache_split", "the flat count of cache writes, even where the counts by lifetime are greater", {"writes": "flat"}
 )
-_FIVE_MINUTES = Change(
-    "cache_tier", "cache writes for an hour at the price of those for five minutes", {"writes": "five minutes"}
-)
-_COPIES = Change("progress_copies", "copies of subagents' answers in progress records", {"told": "all"})
+_FIVE_MINUTES = Change("cache_tier", "1-hour cache writes at the 5-minute price", {"writes": "five minutes"})
+_COPIES = Change("progress_copies", "copies of subagents' messages in progress records", {"told": "all"})
 _NO_PROGRESS = Change(
     "progress_only",
-    "subagents' answers that only progress records show, since their own transcripts are gone, are not counted",
+    "subagents' messages found only in progress records (their transcripts are gone) are not counted",
     {"told": ""},
 )
 
@@ -41,27 +37,25 @@ LINES = MethodRules(
     (GONE, _NO_PROGRESS, _FORKS, _REPEATED, _ADVISORS, _SYNTHETIC),
 )
 
-_STRICT = Change(
-    "refused_lines", "lines that it does not take: a time not in milliseconds, a field that is null", {"strict": True}
-)
+_STRICT = Change("refused_lines", "lines that it rejects: a time not in milliseconds, a null field", {"strict": True})
 _CC_KEY = Change(
     "key",
-    "id and request tell an answer: copies without a request count again, other requests are other answers",
+    "messages are identified by id and request: copies without a request count again, other requests count separately",
     {"key": "ccusage"},
 )
 _GREATEST = Change(
     "one_line",
-    "one line of an answer, outside subagents first, then the greatest, instead of the maxima",
+    "one line per message (outside subagents first, then the largest) instead of the maxima",
     {"merge": "total"},
 )
 _SPLIT = Change(
     "cache_split",
-    "cache writes by lifetime where a line has them, without the rest of the flat number",
+    "cache writes by lifetime if a line has them, without the rest of the flat count",
     {"writes": "split"},
 )
 _MARGINAL = Change(
     "long_prompts",
-    "of a long prompt only what is above 200,000 tokens costs more, each class for itself",
+    "for long prompts only the tokens above 200,000 cost more, separately for each class",
     {"long": "above"},
 )
 _LONGER = Change(
@@ -74,35 +68,37 @@ _CC_PRICES = (_NO_SEARCHES, _TODAY, _MARGINAL, _LONGER)
 CCUSAGE = MethodRules(
     "ccusage",
     "ccusage 20 (daily)",
-    "id and request over all files; of several lines the one with the greatest sum, outside subagents first; progress records too",
+    "messages by id and request over all files; the line with the largest sum, outside subagents first; progress records included",
     (GONE, _STRICT, _CC_KEY, _GREATEST, _SPLIT, _SYNTHETIC, _COPIES, *_CC_PRICES),
 )
 _AV_BESIDE = Change(
     "old_layout",
-    "subagents' files beside the sessions, as clients before 2.1 wrote them, are not read",
+    "subagent files beside the sessions (clients before 2.1) are not read",
     {"beside": False},
 )
 _AV_KEY = Change(
     "key",
-    "id and request tell an answer: copies without a request count again, unless the line is the same",
+    "messages are identified by id and request: copies without a request count again, unless the line is the same",
     {"key": "agentsview"},
 )
-_AV_ROUNDED = Change("rounding", "the cost of each answer is rounded to a millionth of a dollar", {"rounded": True})
-_AV_OUTPUT = Change("one_line", "the line with the greatest output instead of the maxima", {"merge": "output"})
+_AV_ROUNDED = Change("rounding", "the cost of each message is rounded to a millionth of a dollar", {"rounded": True})
+_AV_OUTPUT = Change("one_line", "the line with the largest output instead of the maxima", {"merge": "output"})
 
 AGENTSVIEW = MethodRules(
     "agentsview",
     "agentsview 0.46",
-    "id and request over all sessions; the line with the greatest output; dated prices",
+    "messages by id and request over all sessions; the line with the largest output; dated prices",
     (GONE, _NO_PROGRESS, _AV_BESIDE, _ADVISORS, _AV_KEY, _AV_OUTPUT, _FLAT, _NOT_RECORDED, _AV_ROUNDED),
 )
-_TK_KEY = Change("key", "id and request tell an answer: copies without a request count again", {"key": "tokscale"})
+_TK_KEY = Change(
+    "key", "messages are identified by id and request: copies without a request count again", {"key": "tokscale"}
+)
 _TK_PRICES = (_NO_SEARCHES, _NOT_RECORDED, _TODAY, _MARGINAL)
 
 TOKSCALE = MethodRules(
     "tokscale",
     "tokscale 2 and later",
-    "id and request over all files; of each class the maximum; one price for all cache writes",
+    "messages by id and request over all files; the maximum of each class; one price for all cache writes",
     (GONE, _NO_PROGRESS, _TK_KEY, _FLAT, _FIVE_MINUTES, *_TK_PRICES),
 )
 SHOWN = (LINES, CCUSAGE, AGENTSVIEW, TOKSCALE)

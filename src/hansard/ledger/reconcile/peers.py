@@ -79,7 +79,7 @@ def check(count: Count, report: Report, ours: Counted) -> PeerCheck:
     for item in models:
         if item.stated.tokens and item.unexplained.cost_usd and not replace(item.unexplained, cost_usd=ZERO):
             amount = replace(EMPTY, cost_usd=item.unexplained.cost_usd)
-            add(steps, "other_price", f"the same tokens of {item.model} at another price", amount)
+            add(steps, "other_price", f"{item.model}: the same tokens at another price", amount)
             way = replace(way, total=way.total + amount, steps=tuple(steps))
     return PeerCheck(
         report.tool,
