@@ -15,8 +15,9 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from datetime import datetime
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import partial
 from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -173,11 +174,13 @@ def open(  # noqa: A001 - `hansard.open()` is how the library is entered
     follow_links: Iterable[str | os.PathLike[str]] = (),
     max_file: int = DEFAULT_MAX_FILE,
     prices: Iterable[PriceOverride] = (),
+    groups: Mapping[str, Sequence[str]] | None = None,
     redact: bool = False,
 ) -> Hansard:
     """Open the store in `home` with its source roots; nothing is created or read before it is needed.
 
-    Links in the roots are followed inside them and to `follow_links`, which are other directories. With `redact`, secrets are
+    Links in the roots are followed inside them and to `follow_links`, which are other directories. `groups` are names of products, each
+    with paths of projects or parts of them. With `redact`, secrets are
     redacted in every text that the store gives out, except by `cat`, `restore` and raw lines.
     """
     home = os.path.abspath(os.path.expanduser(os.fspath(home)))
@@ -186,7 +189,7 @@ def open(  # noqa: A001 - `hansard.open()` is how the library is entered
         follow_links=[os.fspath(folder) for folder in follow_links],
         data_directory=home,
     )
-    return Hansard(home, found, max_file=max_file, prices=tuple(prices), redact=redact)
+    return Hansard(home, found, max_file=max_file, prices=tuple(prices), groups=groups, redact=redact)
 
 
 class _WatchStoppedError(Exception):
@@ -204,6 +207,7 @@ class Hansard:
         *,
         max_file: int = DEFAULT_MAX_FILE,
         prices: Sequence[PriceOverride] = (),
+        groups: Mapping[str, Sequence[str]] | None = None,
         redact: bool = False,
     ) -> None:
         self.redact: Redact | None = hansard.guard.redaction.redact if redact else None
@@ -211,6 +215,7 @@ class Hansard:
         self.roots = tuple(roots)
         self.max_file = max_file
         self.overrides = tuple(prices)
+        self.groups = dict(groups or {})
         # For servers: opened threads, shared by the engines of one store.
         self.thread_cache: hansard.thread.store.ThreadCache | None = None
         self._reader: Reader | None = None
@@ -401,8 +406,12 @@ class Hansard:
         """How many sessions were active between each of these times and the next."""
         return hansard.query.activity.count_sessions(self.reader, bounds)
 
+    def active_time(self, session_id: str) -> timedelta:
+        """How long a session was active, without pauses of more than five minutes."""
+        return hansard.query.activity.active_time(self.reader, session_id)
+
     def live(self, since: datetime) -> dict[str, datetime]:
-        """The sessions whose files changed after a time, and when; the newest first."""
+        """The sessions with a record after a time, and when their last one was written; the newest first."""
         return hansard.query.activity.list_live(self.reader, since)
 
     def related(self, name: str, *, limit: int | None = 10) -> list[Related]:
@@ -594,8 +603,8 @@ class Hansard:
         """A lost session as far as other files and the project's repository have it: not a transcript, and marked so."""
         return hansard.git.recovery.reconstruct(self.reader, self.record, name)
 
-    def _commit_map(self) -> hansard.git.commits.CommitMap:
-        return hansard.git.commits.map_all(self._threads(), self._edit_cache())
+    def _commit_map(self, repository: str | None = None) -> hansard.git.commits.CommitMap:
+        return hansard.git.commits.map_all(self._threads(), self._edit_cache(), repository)
 
     def _edit_cache(self) -> hansard.git.cache.EditCache:
         if self._edits is None:
@@ -684,7 +693,9 @@ class Hansard:
     @contextlib.contextmanager
     def _ledger(self, request: LedgerRequest | ExplainRequest) -> Iterator[Ledger]:
         with self.at_once():
-            yield hansard.ledger.report.Ledger(self.reader, request, self._commit_map)
+            yield hansard.ledger.report.Ledger(
+                self.reader, request, partial(self._commit_map, request.repository), groups=self.groups
+            )
 
     def reconcile(
         self, *, peer: bytes | None = None, progress: Callable[[int, int], None] | None = None

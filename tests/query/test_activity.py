@@ -44,6 +44,8 @@ def test_pauses_of_five_minutes_count_and_longer_ones_do_not(tree: Tree) -> None
     with opened(tree) as h:
         (found,) = h.activity_by_period((at(-60), at(60)))
 
+        assert h.active_time(ONE) == found.worked
+
     assert PAUSE == 5 * MINUTE
     assert found.active == found.worked == 5 * MINUTE + timedelta(seconds=59.4)
     assert (found.sessions, found.prompts, found.tool_calls, found.errors) == (1, 2, 0, 0)
@@ -138,6 +140,27 @@ def test_sessions_of_days_are_those_of_the_list(tmp_path: Path) -> None:
         assert h.activity() == ever, "all there is, counted without a condition"
 
 
+def test_a_session_belongs_to_the_days_on_which_something_happened(tree: Tree) -> None:
+    day = 24 * 60
+    tree.write(main_path(ONE), [user(ONE, "u1", "Go.", 0), assistant(ONE, "a1", "m1", "Yes.", 3 * day)])
+    tree.write(main_path(TWO), [user(TWO, "w1", "Go.", day), assistant(TWO, "b1", "m2", "Yes.", day + 1)])
+    edges = [at(day * number - 60) for number in range(5)]
+    with opened(tree) as h:
+        assert h.session_counts(edges) == [1, 1, 0, 1]
+        assert [one.sessions for one in h.activity_by_period(*pairwise(edges))] == [1, 1, 0, 1]
+        for low, high in pairwise(edges):
+            listed = [one.session_id for one in h.sessions(since=low, until=high).sessions]
+            happened = h.activity(since=low, until=high)
+            on = f"since:{low:%Y-%m-%dT%H:%MZ} before:{high:%Y-%m-%dT%H:%MZ}"
+            assert [one.session_id for one in h.sessions(on).sessions] == listed
+            assert sum(project.sessions for project in h.projects(since=low, until=high)) == len(listed)
+            assert (happened.sessions, happened.projects) == (len(listed), min(1, len(listed)))
+        assert [one.session_id for one in h.sessions(since=edges[3], until=edges[4]).sessions] == [ONE]
+        quiet = f"{edges[2] + timedelta(hours=12):%Y-%m-%d}"
+        assert h.sessions(f"on:{quiet}", timezone="UTC").total == 0
+        assert h.sessions(since=edges[2], limit=1).total == h.sessions(until=edges[1], limit=1).total == 1
+
+
 def _slowly(h: Hansard, since: datetime, until: datetime) -> timedelta:
     """Active time, minute parts laid side by side."""
     low, high, pause = (round(value.timestamp() * 1000) for value in (since, until, datetime.fromtimestamp(300, UTC)))
@@ -159,19 +182,18 @@ def _slowly(h: Hansard, since: datetime, until: datetime) -> timedelta:
     return timedelta(milliseconds=total)
 
 
-def test_live_is_what_has_just_changed(tree: Tree) -> None:
-    tree.write(main_path(ONE), [user(ONE, "u1", "Go.")], mtime_ns=int(at(0).timestamp() * 1e9))
-    tree.write(main_path(TWO), [user(TWO, "w1", "Go.")], mtime_ns=int(at(3).timestamp() * 1e9))
+def test_live_is_what_has_a_recent_record_whenever_its_file_was_copied(tree: Tree) -> None:
+    copied = int(at(30).timestamp() * 1e9)
+    tree.write(main_path(ONE), [user(ONE, "u1", "Go.", 0)], mtime_ns=copied)
+    tree.write(main_path(TWO), [user(TWO, "w1", "Go.", 3)], mtime_ns=copied)
     tree.write(
-        agent_path(ONE, "x1"),
-        [{**user(ONE, "s1", "Do."), "agentId": "x1", "isSidechain": True}],
-        mtime_ns=int(at(10).timestamp() * 1e9),
+        agent_path(ONE, "x1"), [{**user(ONE, "s1", "Do.", 10), "agentId": "x1", "isSidechain": True}], mtime_ns=copied
     )
     with opened(tree) as h:
         assert list(h.live(at(-1))) == [ONE, TWO]
         assert list(h.live(at(5))) == [ONE]
         assert h.live(at(20)) == {}
-    tree.place(agent_path(ONE, "x1")).unlink()
+    tree.place(main_path(ONE)).unlink()
     with opened(tree) as h:
         assert h.live(at(5)) == {}
 

@@ -10,14 +10,14 @@ import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from hansard.model.sessions import Activity
 from hansard.model.time import from_milliseconds, to_milliseconds
-from hansard.query.duplicates import find_copies, find_prompt_copies
+from hansard.query.duplicates import PROMPTS, find_copies, find_prompt_copies
+from hansard.query.sessions import TIMES, active_between
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PAUSE = timedelta(minutes=5)
 """The longest pause that still counts as active."""
 LIVE = timedelta(minutes=5)
-"""A session is live while its client has written to it within this time."""
+"""A session is live if its last record is not older than this."""
 
 # Few transcripts are recent, and each one's rows are a range of ids. Only the transcript that a session or subagent is
 # read from: a copy elsewhere would count twice.
@@ -40,10 +40,12 @@ _INSIDE = (
     f"json_each(?1) t CROSS JOIN {{}} x WHERE x.id BETWEEN (t.value ->> 0) << {OFFSET_BITS}"
     f" AND ((t.value ->> 0) << {OFFSET_BITS}) + {OFFSET_MASK} AND x.ts >= ?2 AND x.ts < ?3"
 )
-_SESSIONS = "SELECT started_at, ended_at FROM sessions WHERE debris = 0 AND ended_at >= ? AND started_at < ?"
+_SESSIONS = (
+    "SELECT session_id, started_at, ended_at FROM sessions WHERE debris = 0 AND ended_at >= ? AND started_at < ?"
+)
 _PROMPTS = (
     f"SELECT x.ts, x.id FROM prompts x CROSS JOIN transcripts t ON t.id = x.id >> {OFFSET_BITS} AND t.current = 1"
-    " WHERE x.ts >= ?1 AND x.ts < ?2 AND x.source IN ('prompt', 'queued')"
+    f" WHERE x.ts >= ?1 AND x.ts < ?2 AND x.source IN {PROMPTS}"
 )
 _CALLS = (
     "SELECT x.ts, x.is_error, x.id FROM transcripts t CROSS JOIN tool_calls x WHERE t.last_ts >= ?1"
@@ -66,7 +68,7 @@ class PeriodActivity(Struct, frozen=True):
 
     since: datetime
     until: datetime
-    sessions: int  # in progress during the period
+    sessions: int  # with a record in the period
     prompts: int
     tool_calls: int
     tool_errors: int
@@ -86,7 +88,6 @@ def activity_by_period(reader: Reader, periods: Sequence[tuple[datetime, datetim
         return []
     spans = [(to_milliseconds(since), to_milliseconds(until)) for since, until in periods]
     whole = min(low for low, _ in spans), max(high for _, high in spans)
-    sessions = list(reader.rows(_SESSIONS, whole))
     recent = reader.one(_RECENT, whole[:1])[0]
     asked = recent, *whole
     typed, done = find_prompt_copies(reader), set(find_copies(reader))
@@ -101,7 +102,7 @@ def activity_by_period(reader: Reader, periods: Sequence[tuple[datetime, datetim
         PeriodActivity(
             since=since,
             until=until,
-            sessions=sum(start < high and end >= low for start, end in sessions),
+            sessions=_active(reader, low, high)[0],
             prompts=_between(prompts, low, high),
             tool_calls=_between(called, low, high),
             tool_errors=_between(wrong, low, high),
@@ -114,25 +115,46 @@ def activity_by_period(reader: Reader, periods: Sequence[tuple[datetime, datetim
 
 
 def count_sessions(reader: Reader, bounds: Sequence[datetime]) -> list[int]:
-    """How many sessions were in progress between each of these times and the next; a session may count in several."""
+    """How many sessions have a record between each of these times and the next; a session may count in several."""
     edges = [to_milliseconds(bound) for bound in bounds]
-    changes = [0] * len(edges)
-    for started, ended in reader.rows(_SESSIONS, (edges[0], edges[-1])):
-        first, last = max(0, bisect_right(edges, started) - 1), bisect_right(edges, ended)
-        changes[first] += 1
-        if last < len(edges):
-            changes[last] -= 1
-    return list(accumulate(changes))[:-1]
+    counts = [0] * (len(edges) + 1)  # also before the first and after the last
+    for session_id, *times in reader.rows(_SESSIONS, (edges[0], edges[-1])):
+        places = {bisect_right(edges, at) for at in times}
+        if max(places) - min(places) > 1:
+            places = {bisect_right(edges, row[0]) for row in reader.rows(TIMES.format("?"), (session_id,))}
+        for place in places:
+            counts[place] += 1
+    return counts[1:-1]
+
+
+def active_time(reader: Reader, session_id: str) -> timedelta:
+    """How long a session was active: the gaps between its records that are no pauses."""
+    pause = PAUSE // timedelta(milliseconds=1)
+    times = TIMES.format("?")
+    gaps = f"SELECT ts - lag(ts) OVER (ORDER BY ts) AS gap FROM ({times})"
+    row = reader.one(f"SELECT coalesce(sum(gap), 0) FROM ({gaps}) WHERE gap <= ?", (session_id, pause))
+    return timedelta(milliseconds=row[0])
 
 
 def list_live(reader: Reader, since: datetime) -> dict[str, datetime]:
-    """Sessions whose files changed after a time, as of the last sync, and when they changed; newest first."""
+    """Sessions with a record after a time, and the time of their last one; newest first.
+
+    The dates of files say nothing: a copied history is all new.
+    """
     rows = reader.rows(
-        "SELECT session_id, max(mtime) FROM transcripts WHERE current IN (0, 1) AND state = 'live' AND kind IN ('main', 'agent')"
-        " AND mtime >= ? GROUP BY session_id ORDER BY 2 DESC, 1",
+        "SELECT session_id, ended_at FROM sessions WHERE source_state = 'live' AND ended_at >= ? ORDER BY 2 DESC, 1",
         (to_milliseconds(since),),
     )
-    return {session_id: at for session_id, mtime in rows if (at := from_milliseconds(mtime)) is not None}
+    return {session_id: at for session_id, ended in rows if (at := from_milliseconds(ended)) is not None}
+
+
+def _active(reader: Reader, low: int, high: int) -> tuple[int, int]:
+    """How many sessions and projects have a record in a period."""
+    sql, values = active_between(low, high)
+    sessions, projects = reader.one(
+        f"SELECT count(*), count(DISTINCT project) FROM sessions WHERE debris = 0 AND {sql}", values
+    )
+    return sessions, projects
 
 
 def _between(times: Sequence[int], low: int, high: int) -> int:
@@ -169,7 +191,7 @@ def count_activity(reader: Reader, since: datetime | None = None, until: datetim
     )
     copies = json.dumps([id_ for id_, count in find_prompt_copies(reader).items() if count < 0])
     prompts = reader.one(
-        f"{inside.format(table='prompts')} AND t.current = 1 AND x.source IN ('prompt', 'queued')", (low, high, copies)
+        f"{inside.format(table='prompts')} AND t.current = 1 AND x.source IN {PROMPTS}", (low, high, copies)
     )
     if since is None and until is None:
         calls = reader.one("SELECT count(*) - ? FROM tool_calls", (len(find_copies(reader)),))
@@ -185,9 +207,8 @@ def count_activity(reader: Reader, since: datetime | None = None, until: datetim
             " coalesce(sum(cache_write), 0) FROM usage WHERE ts >= ?1 AND ts < ?2",
             (low, high),
         )
-    active = reader.one(
-        "SELECT count(*), count(DISTINCT project) FROM sessions"
-        " WHERE debris = 0 AND coalesce(ended_at, 0) >= ?1 AND coalesce(started_at, 0) < ?2",
-        (low, high),
-    )
+    if since is None and until is None:
+        active = reader.one("SELECT count(*), count(DISTINCT project) FROM sessions WHERE debris = 0")
+    else:
+        active = _active(reader, low, high)
     return Activity(active[0], active[1], prompts[0], usage[0], calls[0], *usage[1:])

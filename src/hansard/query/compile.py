@@ -17,9 +17,11 @@ from hansard.errors import NotFound
 from hansard.index.schema import QUARTER, SNAPSHOT_TEXT
 from hansard.index.text_tags import ASIDE, ERROR, IMAGE, kind_mark, tool_mark, tool_marks
 from hansard.index.tokens import fold_text
-from hansard.model.names import is_handle, shown_id
+from hansard.model.names import follow_moves, is_handle, shown_id
 from hansard.query.language import (
+    After,
     And,
+    Before,
     Everything,
     Field,
     Folder,
@@ -29,14 +31,16 @@ from hansard.query.language import (
     Near,
     Node,
     Not,
+    On,
     Or,
     Phrase,
     Role,
+    Since,
     Word,
     walk,
 )
 from hansard.query.reader import Reader, like
-from hansard.query.sessions import COST, in_folder
+from hansard.query.sessions import COST, active_between, in_folder
 from hansard.storage import OFFSET_BITS
 
 ALL_TOKENS = "input_tokens + output_tokens + cache_read_tokens + cache_write_tokens"
@@ -155,7 +159,9 @@ class Compiler:
         return self._within(self.session_ids(node))
 
     def _all(self, nodes: tuple[Node, ...]) -> Condition:
-        """Required words must occur in one text; excluded ones in none."""
+        """Required words must occur in one text, excluded ones in none; a session's bounds of time are one period."""
+        if self.target is SESSIONS:
+            nodes = _with_period(nodes)
         said = tuple(node for node in nodes if self._is_said(node))
         parts = [self._of(node) for node in nodes if not self._is_said(node)]
         if said:
@@ -237,6 +243,16 @@ class Compiler:
             return NOTHING
 
 
+def _with_period(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+    """Join a first and a last time: a session must have been active between them, not on both sides of them."""
+    lows = [node for node in nodes if isinstance(node, Since | After)]
+    highs = [node for node in nodes if isinstance(node, Before)]
+    if not lows or not highs:
+        return nodes
+    others = (node for node in nodes if not isinstance(node, Since | After | Before))
+    return (*others, On(max(node.at for node in lows), min(node.at for node in highs)))
+
+
 def folder_of(nodes: Iterable[Node]) -> str | None:
     """The folder that a conjunction restricts a query to; an option's folder takes precedence over one in the text."""
     return next((node.value for node in reversed(tuple(nodes)) if isinstance(node, Folder)), None)
@@ -247,21 +263,33 @@ def _joined(parts: list[Condition], word: str) -> Condition:
     return Condition(f"({sql})", tuple(value for part in parts for value in part.values))
 
 
-def in_project(value: str) -> Condition:
-    """Sessions of a project: by its path, part of it, its folder's name, or its path before it was moved."""
-    return Condition(
-        "(project = ? OR project LIKE ? ESCAPE '\\' OR project_dir = ? OR project IN (SELECT target FROM moves WHERE path = ?))",
-        (value, like(value), value, value),
-    )
+def in_project(reader: Reader, value: str) -> Condition:
+    """Sessions of a project: by its path, also one before it was moved, part of it, or its folder's name."""
+    here = follow_moves(value, read_moves(reader))
+    return Condition("(project = ? OR project LIKE ? ESCAPE '\\' OR project_dir = ?)", (here, like(here), value))
 
 
-def is_said_in_project(_: Compiler, node: Any) -> Condition:
+def read_moves(reader: Reader) -> dict[str, str]:
+    """Folders that were moved, and where they are now."""
+    return reader.per_revision("moves", lambda one: dict(one.rows("SELECT path, target FROM moves")))
+
+
+def is_said_in_project(compiler: Compiler, node: Any) -> Condition:
     """Prompts of a project's sessions, and lines of history.jsonl that name the project but no known session."""
-    inside, value = in_project(node.value), node.value
+    moves = read_moves(compiler.reader)
+    inside, here = in_project(compiler.reader, node.value), follow_moves(node.value, moves)
+    named = Condition("project LIKE ? ESCAPE '\\'", (like(here),))
+    for old in moves:  # the lines name it as it was then
+        below = f"(project = ? OR substr(project, 1, {len(old) + 1}) IN (?, ?))"
+        moved = Condition(
+            f"({below} AND ? || substr(project, {len(old) + 1}) LIKE ? ESCAPE '\\')",
+            (old, f"{old}/", f"{old}\\", follow_moves(old, moves), like(here)),
+        )
+        named = Condition(f"{named.sql} OR {moved.sql}", (*named.values, *moved.values))
     return Condition(
-        f"({_TYPED_IN} IN (SELECT session_id FROM sessions WHERE {inside.sql}) OR ((project LIKE ? ESCAPE '\\' OR project IN (SELECT path FROM moves WHERE target LIKE ? ESCAPE '\\')) AND"
+        f"({_TYPED_IN} IN (SELECT session_id FROM sessions WHERE {inside.sql}) OR (({named.sql}) AND"
         f" coalesce({_TYPED_IN}, '') NOT IN (SELECT session_id FROM sessions WHERE project <> '')))",
-        (*inside.values, like(value), like(value)),
+        (*inside.values, *named.values),
     )
 
 
@@ -335,6 +363,17 @@ def _agent(columns: str) -> tuple[str, Callable[[Any], tuple[str, str]]]:
     return sql.format(columns), lambda node: (like(node.value)[1:], like(node.value)[1:-1])
 
 
+# A main transcript may have subagents inside: of progress records, which name them, or of the oldest clients.
+_TEXT_OF_AGENT = (
+    "EXISTS (SELECT 1 FROM transcripts t LEFT JOIN records r ON r.id = (SELECT max(id) FROM records WHERE id"
+    f" BETWEEN text.rowid >> {OFFSET_BITS} << {OFFSET_BITS} AND text.rowid) WHERE t.id = text.rowid >> {OFFSET_BITS}"
+    " AND (coalesce(r.agent_id, t.agent_id) <> '' AND (coalesce(r.agent_id, t.agent_id) LIKE ? ESCAPE '\\' OR (t.session_id,"
+    " coalesce(r.agent_id, t.agent_id)) IN (SELECT a.session_id, a.agent_id FROM agents a WHERE a.agent_type LIKE ? ESCAPE '\\'))"
+    " OR r.sidechain = 1 AND coalesce(r.agent_id, t.agent_id) = '' AND EXISTS (SELECT 1 FROM agents a WHERE a.transcript = t.id"
+    " AND a.record_id IS NOT NULL AND NOT a.is_reconstructed AND a.agent_type LIKE ? ESCAPE '\\')))"
+)
+
+
 def _agent_of_usage(_: Compiler, node: Any) -> Condition:
     sql, values = _agent("")
     return Condition(sql, values(node))
@@ -379,7 +418,7 @@ def _within_day() -> Meaning:
         return lambda _, node: Condition(sql, (node.last, node.first))
 
     return Meaning(
-        session=overlap("(started_at < ? AND ended_at >= ?)"),
+        session=lambda _, node: Condition(*active_between(node.first, node.last)),
         call=ask("c.ts"),
         usage=lambda compiler, node: _joined([compiler.time(">=", node.first), compiler.time("<", node.last)], " AND "),
         prompt=ask("ts"),
@@ -421,8 +460,20 @@ MEANINGS: dict[str, Meaning] = {
         call=lambda _, node: _contains("c.path", like(node.value)),
         text=lambda _, node: Condition(_CALL.format("c.path LIKE ? ESCAPE '\\'"), (like(node.value),)),
     ),
+    "changed": Meaning(
+        session=lambda _, node: Condition(
+            "session_id IN (SELECT f.session_id FROM session_files f WHERE f.changes > 0 AND f.path LIKE ? ESCAPE '\\')",
+            (like(node.value),),
+        ),
+        call=lambda _, node: _contains("c.change IS NOT NULL AND c.path", like(node.value)),
+        text=lambda _, node: Condition(
+            _CALL.format("c.change IS NOT NULL AND c.path LIKE ? ESCAPE '\\'"), (like(node.value),)
+        ),
+    ),
     "title": Meaning(session=Compiler.title),
-    "project": Meaning(session=lambda _, node: in_project(node.value), prompt=is_said_in_project),
+    "project": Meaning(
+        session=lambda compiler, node: in_project(compiler.reader, node.value), prompt=is_said_in_project
+    ),
     "folder": Meaning(session=lambda _, node: Condition(*in_folder(node.value))),
     "pr": Meaning(
         session=lambda _, node: Condition(
@@ -444,10 +495,13 @@ MEANINGS: dict[str, Meaning] = {
         ),
         call=_message(*_agent("u.")),
         usage=_agent_of_usage,
+        text=lambda _, node: Condition(
+            _TEXT_OF_AGENT, (like(node.value)[1:], like(node.value)[1:-1], like(node.value)[1:-1])
+        ),
         transcript=lambda _, node: Condition(
-            "(agent_id <> '' AND agent_id LIKE ? ESCAPE '\\' OR EXISTS (SELECT 1 FROM agents a"
-            " WHERE a.transcript = transcripts.id AND a.agent_type LIKE ? ESCAPE '\\'))",
-            (like(node.value)[1:], like(node.value)[1:-1]),
+            "(agent_id <> '' AND agent_id LIKE ? ESCAPE '\\' OR session_id IN (SELECT a.session_id FROM agents a"
+            " WHERE a.agent_id LIKE ? ESCAPE '\\' OR a.agent_type LIKE ? ESCAPE '\\'))",
+            (like(node.value)[1:], like(node.value)[1:], like(node.value)[1:-1]),
         ),
     ),
     "model": Meaning(

@@ -9,16 +9,21 @@ import json
 from collections import Counter
 from typing import Any
 
+from hansard.clients.usage import REPEATED_LINE
 from hansard.query.reader import Reader
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 SPOKEN = "SELECT transcript FROM sessions WHERE transcript IS NOT NULL UNION SELECT transcript FROM agents"
 """The transcripts that sessions and their subagents are read from."""
 
+PROMPTS = "('prompt', 'queued')"
+"""The sources of what counts as a prompt; commands, shell commands and lines known only from history.jsonl do not."""
+
 _REPEATED = (
-    "SELECT c.id, c.tool_use_id, m.key, c.result_id IS NULL, c.ts FROM"
+    f"SELECT c.id, c.tool_use_id, m.key, c.result_id IS NULL, c.ts, r.sub IS '{REPEATED_LINE}' FROM"
     " (SELECT tool_use_id FROM tool_calls GROUP BY tool_use_id HAVING count(*) > 1 AND tool_use_id <> '') d"
     " CROSS JOIN tool_calls c ON c.tool_use_id = d.tool_use_id LEFT JOIN messages m ON m.id = c.message_id"
+    " LEFT JOIN records r ON r.id = c.message_id"
 )
 _NEVER = 1 << 62
 # Transcripts that share records with another; and prompt histories, if there are several.
@@ -46,18 +51,18 @@ _OWN_CALLS = (
     f" LEFT JOIN tool_calls c ON c.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
     " AND c.id NOT IN (SELECT value FROM json_each(?)) GROUP BY s.session_id"
 )
-_COPIED_PROMPTS = (
-    "SELECT s.session_id, count(*) FROM json_each(?) c CROSS JOIN prompts p ON p.id = c.value"
-    f" CROSS JOIN transcripts t ON t.id = p.id >> {OFFSET_BITS} CROSS JOIN sessions s ON s.session_id = t.session_id"
-    " AND s.transcript = t.id WHERE p.source IN ('prompt', 'queued') GROUP BY 1"
-)
-_COPIED_MESSAGES = (
-    "SELECT c.session_id, count(DISTINCT c.key) FROM usage_copies c CROSS JOIN usage u ON u.key = c.key"
-    " WHERE u.session_id <> c.session_id GROUP BY 1"
+# Sessions with prompts that also occur elsewhere, and sessions with several transcripts that are not copies of each other.
+_OWN_PROMPTS = (
+    f"WITH repeating(session_id) AS (SELECT t.session_id FROM json_each(?1) c CROSS JOIN transcripts t ON t.id = c.value >> {OFFSET_BITS}"
+    " UNION SELECT session_id FROM transcripts WHERE current = 1 AND kind IN ('main', 'log') GROUP BY 1 HAVING count(*) > 1)"
+    " SELECT s.session_id, s.prompts - count(p.id) FROM repeating CROSS JOIN sessions s USING (session_id)"
+    " CROSS JOIN transcripts t ON t.session_id = s.session_id AND t.current = 1"
+    f" LEFT JOIN prompts p ON p.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
+    f" AND p.source IN {PROMPTS} AND p.id NOT IN (SELECT value FROM json_each(?1)) GROUP BY 1"
 )
 REPEATED = (
-    "LEFT JOIN (SELECT value ->> 0 AS repeater, value ->> 1 AS more_prompts, value ->> 2 AS more_messages, value ->> 3 AS more_calls,"
-    " value ->> 4 AS more_errors, value ->> 5 AS more_files, value ->> 6 AS more_added, value ->> 7 AS more_removed"
+    "LEFT JOIN (SELECT value ->> 0 AS repeater, value ->> 1 AS more_prompts, value ->> 2 AS more_calls,"
+    " value ->> 3 AS more_errors, value ->> 4 AS more_files, value ->> 5 AS more_added, value ->> 6 AS more_removed"
     " FROM json_each(?)) ON repeater = session_id"
 )
 """Joins `sessions` with what to subtract from each in sums; bind the result of `find_repeated_work`."""
@@ -78,7 +83,7 @@ def find_prompt_copies(reader: Reader) -> dict[int, int]:
 
 
 def find_repeated_work(reader: Reader) -> str:
-    """What each session has that counts for another, as JSON: rows of prompts, messages, calls, errors, files and lines.
+    """What each session has that counts for another, as JSON: rows of prompts, calls, errors, files and lines.
 
     A session's own figures cover all it contains. Sums over sessions leave out shared work, so that it counts once.
     """
@@ -90,12 +95,9 @@ def _find_work(reader: Reader) -> str:
     repeating = json.dumps([row[0] for row in reader.rows(_REPEATING, (copies,))])
     calls = {row[0]: row[1:] for row in reader.rows(_OWN_CALLS, (repeating, copies))}
     again = json.dumps([id_ for id_, count in find_prompt_copies(reader).items() if count < 0])
-    prompts = dict(reader.rows(_COPIED_PROMPTS, (again,)))
-    messages = dict(reader.rows(_COPIED_MESSAGES))
-    sessions = {**calls, **prompts, **messages}
-    return json.dumps(
-        [(id_, prompts.get(id_, 0), messages.get(id_, 0), *calls.get(id_, (0, 0, 0, 0, 0))) for id_ in sessions]
-    )
+    prompts = dict(reader.rows(_OWN_PROMPTS, (again,)))
+    sessions = {**calls, **prompts}
+    return json.dumps([(id_, prompts.get(id_, 0), *calls.get(id_, (0, 0, 0, 0, 0))) for id_ in sessions])
 
 
 def once(figure: str) -> str:
@@ -136,11 +138,11 @@ def _find(reader: Reader) -> list[int]:
     places = {row[0]: row[1:] for row in reader.rows("SELECT id, copied, path, root FROM transcripts")}
 
     def rank(row: Any) -> tuple[Any, ...]:
-        id_, _, _, is_open, ts = row
+        id_, _, _, is_open, ts, is_repeated = row
         transcript = id_ >> OFFSET_BITS
         copied, path, root = places[transcript]
         is_copy = id_ & OFFSET_MASK < copied
-        return is_open, transcript not in spoken, is_copy, _NEVER if ts is None else ts, path, root, id_
+        return is_repeated, is_open, transcript not in spoken, is_copy, _NEVER if ts is None else ts, path, root, id_
 
     shown = [(group, min(group, key=rank)[0]) for group in repeated]
     return [row[0] for group, first in shown for row in group if row[0] != first]

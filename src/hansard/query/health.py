@@ -108,6 +108,8 @@ class Status(Struct, frozen=True):
     left_out: tuple[NotKept, ...]
     doomed: tuple[Doomed, ...]  # soonest first
     doomed_unkept: int
+    empty_sessions: int = 0
+    """Sessions in which nothing was said; no other figure counts them as sessions."""
     unproven: int = 0
     """Contents read while their file was being written, and not yet found in it again."""
 
@@ -127,7 +129,7 @@ def read_status(
         " (SELECT count(*) FROM transcripts WHERE state <> 'rewritten'), (SELECT count(*) FROM transcripts WHERE state = 'gone'),"
         " (SELECT count(*) FROM transcripts WHERE state = 'rewritten'), (SELECT coalesce(sum(records), 0) FROM transcripts WHERE current = 1),"
         " (SELECT count(*) FROM usage), (SELECT count(*) FROM tool_calls), (SELECT coalesce(sum(count), 0) FROM issues),"
-        " (SELECT value FROM meta WHERE name = 'synced_at')"
+        " (SELECT value FROM meta WHERE name = 'synced_at'), (SELECT count(*) FROM sessions WHERE debris = 1)"
     )
     health = read_health(reader, record, home, roots, walks)
     pulse = health.pulse
@@ -153,6 +155,7 @@ def read_status(
         home=home,
         roots=tuple(looked.status for looked in health.roots),
         sessions=counts[0],
+        empty_sessions=counts[10],
         projects=counts[1],
         transcripts=counts[2],
         gone_transcripts=counts[3],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -70,7 +71,7 @@ def list_prompts(reader: Reader, request: PromptsRequest) -> PromptPage:
     hurried = not (request.counted or unique)
     page: list[tuple[Typed, int]] = []
     times: dict[int, int] = {}
-    total = 0
+    sources: Counter[str] = Counter()
     more = False
     start = after if hurried else None
     where, values = _where(reader, request)
@@ -80,7 +81,7 @@ def list_prompts(reader: Reader, request: PromptsRequest) -> PromptPage:
             times[known] = times.get(known, 0) + 1
             if times[known] > 1:
                 continue
-        total += 1
+        sources[row.source] += 1
         if after is not None and row.key(ascending=ascending) <= after:
             continue
         if limit is not None and len(page) == limit:
@@ -93,7 +94,7 @@ def list_prompts(reader: Reader, request: PromptsRequest) -> PromptPage:
     if unique:
         prompts = tuple(replace(prompt, times=times[hash(prompt.text.strip())]) for prompt in prompts)
     key = page[-1][0].key(ascending=ascending) if more else None
-    return PromptPage(prompts, None if key is None else write_cursor(listed, key), total)
+    return PromptPage(prompts, None if key is None else write_cursor(listed, key), sources.total(), dict(sources))
 
 
 def _where(reader: Reader, request: PromptsRequest) -> tuple[str, list[Any]]:

@@ -178,10 +178,14 @@ _IS_UUID = re.compile("[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fu
 def plan_resume(reader: Reader, name: str, roots: Sequence[Root]) -> Resumption:
     """What the client needs to resume the named session; raises if it cannot."""
     session = _resumed_session(reader, name)
+    files = list_transcripts(reader, session.session_id)
+    if files and all(item.kind == "agent" for item in files):
+        raise UsageError(
+            f"session {session.session_id} cannot be resumed: only its subagents are left, its own transcript was deleted before"
+            f" it was stored here. To read one: hansard show {session.session_id} --agent 1"
+        )
     mains = [
-        item
-        for item in list_transcripts(reader, session.session_id)
-        if item.kind == "main" and item.path.rpartition("/")[2] == f"{session.session_id}.jsonl"
+        item for item in files if item.kind == "main" and item.path.rpartition("/")[2] == f"{session.session_id}.jsonl"
     ]
     if not mains or not _IS_UUID(session.session_id):
         raise UsageError(

@@ -20,7 +20,7 @@ from hansard.storage.cursors import read_cursor, write_cursor
 
 GROUPS = ("project", "day")
 _SUMS = (
-    f"{once('prompts')}, {once('messages')}, {once('calls')}, {once('errors')},"
+    f"{once('prompts')}, sum(api_messages), {once('calls')}, {once('errors')},"
     f" sum({ALL_TOKENS}), {once('files')}, {once('added')}, {once('removed')}, sum(api_messages),"
     " sum(lower_bound_messages) > 0 OR sum(json_array_length(c.unpriced_models)) > 0, json_group_array(c.cost_usd)"
 )

@@ -14,6 +14,7 @@ from hansard.model.time import from_milliseconds
 from hansard.query.duplicates import REPEATED, find_repeated_work, once
 from hansard.query.language.options import query_of
 from hansard.query.reader import Reader, like
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 from hansard.storage.cursors import read_cursor, write_cursor
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ SORTS = {
     "ended": "ended_at",
     "started": "started_at",
     "prompts": "prompts",
-    "messages": "messages",
+    "messages": "api_messages",
     "tools": "tool_calls",
     "files": "files_changed",
     "errors": "tool_errors + api_errors",
@@ -46,7 +47,7 @@ SORTS = {
 _TEXT_SORTS = frozenset({"title", "project"})
 
 _COLUMNS = (
-    "session_id, project, title, title_source, first_prompt, started_at, ended_at, prompts, commands, messages, tool_calls,"
+    "session_id, project, title, title_source, first_prompt, started_at, ended_at, prompts, commands, api_messages, tool_calls,"
     " tool_errors, api_errors, agents, compactions, hooks, images, files_changed, lines_added, lines_removed, models,"
     " input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, api_messages, lower_bound_messages, source_state,"
     " cwd, branch, branches, version, versions, root, project_dir, transcripts, bytes, issues, debris, team, pull_requests,"
@@ -55,6 +56,24 @@ _COLUMNS = (
     " (SELECT json_group_array(json_array(m.kind, m.value)) FROM"
     " (SELECT kind, value FROM remarks WHERE session_id = sessions.session_id ORDER BY id) m), client"
 )
+
+
+TIMES = (
+    "SELECT r.ts FROM transcripts t CROSS JOIN records r"
+    f" ON r.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
+    " WHERE t.session_id = {} AND t.current = 1 AND t.kind <> 'history' AND r.ts IS NOT NULL"
+)
+"""The times of a session's records; a SELECT without its id."""
+
+
+def active_between(low: int, high: int) -> tuple[str, tuple[int, ...]]:
+    """A condition over `sessions`: something was recorded in [low, high).
+
+    A session that begins or ends in the period has a record there; only one that spans it whole may have paused throughout.
+    """
+    recorded = f"EXISTS ({TIMES.format('sessions.session_id')} AND r.ts >= ? AND r.ts < ?)"
+    sql = f"(ended_at >= ? AND started_at < ? AND (started_at >= ? OR ended_at < ? OR {recorded}))"
+    return sql, (low, high, low, high, low, high)
 
 
 def where_sessions(
@@ -79,6 +98,12 @@ def where_sessions(
 def list_sessions(reader: Reader, request: SessionsRequest) -> SessionPage:
     """One page of sessions, newest first by default; with `around`, the page centred on that session, or the first page."""
     where, values = where_sessions(reader, query_of(request, request.query), request.text, debris=request.debris)
+    if request.fuzzy:
+        from hansard.query.fuzzy import is_similar
+
+        reader.teach("is_similar", is_similar)
+        where += " AND is_similar(title || ' ' || project, ?)"
+        values.append(request.fuzzy)
     if request.within is not None:
         from hansard.query.session_groups import of_group
 
@@ -292,13 +317,15 @@ def _project_names(reader: Reader) -> dict[str, str]:
 def list_projects(reader: Reader, request: ProjectsRequest) -> list[Project]:
     """Projects with their totals, most recent first."""
     wanted = Dated(project=request.text, since=request.since, until=request.until)
-    where, values = where_sessions(reader, query_of(wanted))
+    # Empty sessions may have cost money: they do not count as sessions, but their messages do, as in reports.
+    where, values = where_sessions(reader, query_of(wanted), debris=True)
     rows = reader.rows(
-        f"SELECT project, count(*), {once('prompts')}, {once('messages')}, {once('calls')}, sum(input_tokens), sum(output_tokens),"
+        f"SELECT project, sum(debris = 0), {once('prompts')}, sum(api_messages), {once('calls')}, sum(input_tokens), sum(output_tokens),"
         f" sum(cache_read_tokens), sum(cache_write_tokens), {once('files')}, {once('added')}, {once('removed')},"
-        " min(started_at), max(ended_at), json_group_array(DISTINCT project_dir), sum(source_state = 'live'),"
-        " json_group_array((SELECT c.cost_usd FROM session_costs c WHERE c.session_id = sessions.session_id)), sum(api_messages)"
-        f" FROM sessions {REPEATED} WHERE {where} GROUP BY project ORDER BY max(ended_at) DESC, project",
+        " min(started_at), max(ended_at), json_group_array(DISTINCT project_dir), sum(source_state = 'live' AND debris = 0),"
+        " json_group_array((SELECT c.cost_usd FROM session_costs c WHERE c.session_id = sessions.session_id)), sum(api_messages),"
+        " sum(lower_bound_messages), json_group_array((SELECT c.unpriced_models FROM session_costs c WHERE c.session_id = sessions.session_id))"
+        f" FROM sessions {REPEATED} WHERE {where} GROUP BY project HAVING sum(debris = 0) ORDER BY max(ended_at) DESC, project",
         (find_repeated_work(reader), *values),
     )
     names = project_names(reader)
@@ -315,6 +342,8 @@ def _project(row: Any, name: str) -> Project:
         tuple(sorted(json.loads(row[14]))),
         row[15],
         together(json.loads(row[16]), messages=row[17]),
+        row[18],
+        tuple(sorted({model for models in json.loads(row[19]) for model in json.loads(models or "[]")})),
     )
     return Project(*values)
 

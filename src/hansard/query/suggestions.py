@@ -44,7 +44,9 @@ def suggest(reader: Reader, kind: str, beginning: str, limit: int) -> list[tuple
 
 
 def _names(kind: str, value: str) -> tuple[str, ...]:
-    """The names a value can be completed from: a project's folder name or its path."""
+    """The names a value can be completed from: a project's folder name or its path, a model with or without its maker."""
+    if kind == "model":
+        return value, value.partition("-")[2]
     if kind != "project":
         return (value,)
     return value.replace("\\", "/").rstrip("/").rpartition("/")[2] or value, value

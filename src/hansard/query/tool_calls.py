@@ -13,8 +13,9 @@ from hansard.model.requests import FileHistoryRequest, FilesRequest, FolderReque
 from hansard.model.time import from_milliseconds
 from hansard.query.compile import CALLS, Compiler, Condition
 from hansard.query.duplicates import SPOKEN, find_copies
-from hansard.query.language.options import query_of
+from hansard.query.language.options import query_of, report_query
 from hansard.query.reader import Reader, like
+from hansard.query.transcripts import AGENT_OF_CALL
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 from hansard.storage.cursors import read_cursor, write_cursor
 
@@ -34,7 +35,7 @@ _KINDS = {
 KINDS = tuple(_KINDS)
 _DETAILS = (
     "SELECT c.id, c.tool, c.ts, c.path, c.change, c.added, c.removed, c.result_ts, c.is_error, c.result_id, c.tool_use_id,"
-    " t.session_id, t.agent_id, t.root, t.path, t.generation, coalesce(s.title, ''), coalesce(s.project, t.project_dir),"
+    f" t.session_id, {AGENT_OF_CALL}, t.root, t.path, t.generation, coalesce(s.title, ''), coalesce(s.project, t.project_dir),"
     f" coalesce(b.n, 0), t.id IN ({SPOKEN}) FROM tool_calls c CROSS JOIN transcripts t ON t.id = c.id >> {OFFSET_BITS}"
     " LEFT JOIN sessions s ON s.session_id = t.session_id LEFT JOIN blocks b ON b.id = c.id"
     " WHERE c.id IN (SELECT value FROM json_each(?))"
@@ -81,8 +82,7 @@ def once(reader: Reader, wanted: CallFilter) -> tuple[str, list[Any]]:
 
 def list_calls(reader: Reader, request: CallsRequest) -> CallPage:
     """One page of calls, newest first by default."""
-    node = query_of(request, request.query)
-    wanted = CallFilter(node, request.kind, request.name, text=request.text, under=request.under)
+    wanted = CallFilter(report_query(request), request.kind, request.name, text=request.text, under=request.under)
     return page_of_calls(reader, wanted, sort=request.sort, limit=request.limit, cursor=request.cursor)
 
 

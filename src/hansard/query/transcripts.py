@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _COLUMNS = "root, path, kind, generation, current, state, size, session_id, agent_id, lines, records, issues, version, first_ts, last_ts"
 
+AGENT_OF_CALL = "coalesce((SELECT agent_id FROM records WHERE id = c.message_id), t.agent_id)"
+"""The subagent that made a tool call `c` of a transcript `t`; empty for the session itself."""
 SHOWN_RECORD = (
     "r.kind = 'assistant' OR r.role IN ('prompt', 'instruction', 'command', 'bash', 'command_output', 'bash_output',"
     " 'compact_summary', 'notification', 'teammate', 'interruption')"
@@ -166,10 +168,10 @@ def find_message(reader: Reader, uuid: str, folder: str | None = None) -> Messag
     for where, wanted in _readings(reader, uuid):
         rows = list(
             reader.rows(
-                f"SELECT r.uuid, t.session_id, t.agent_id, t.path, r.id & ? FROM records r"
+                f"SELECT r.uuid, t.session_id, coalesce(r.agent_id, t.agent_id), t.path, r.id & ? FROM records r"
                 f" JOIN transcripts t ON t.id = r.id >> {OFFSET_BITS}"
                 f" WHERE {where} AND t.session_id IN (SELECT session_id FROM sessions WHERE {inside})"
-                " ORDER BY r.uuid, t.current DESC, r.id & ? < t.copied, r.id LIMIT 200",
+                " ORDER BY r.uuid, t.current DESC, r.agent_id IS NOT NULL, r.id & ? < t.copied, r.id LIMIT 200",
                 (OFFSET_MASK, *wanted, *values, OFFSET_MASK),
             )
         )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.clients.claude_code.decode import items
 from hansard.clients.claude_code.history import HistoryFold
-from hansard.clients.claude_code.meaning import milliseconds
+from hansard.clients.claude_code.meaning import milliseconds, unwrapped
 from hansard.clients.claude_code.texts import TextFold
 from hansard.clients.lines import ParsedLine
 from hansard.index.tokens import fold, tokens
@@ -60,8 +60,10 @@ def everything(h: Hansard) -> list[Said]:
         for row in h.reader.rows("SELECT id >> 40, tool_use_id, path, change IS NOT NULL FROM tool_calls")
     }
     types: dict[Any, set[str]] = {}
-    for transcript, agent_type in h.reader.rows("SELECT transcript, agent_type FROM agents"):
-        types.setdefault(transcript, set()).add(agent_type)
+    for session_id, agent_id, agent_type, inside in h.reader.rows(
+        "SELECT session_id, agent_id, agent_type, iif(record_id IS NULL OR is_reconstructed, NULL, transcript) FROM agents"
+    ):
+        types.setdefault((session_id, agent_id) if inside is None else inside, set()).add(agent_type)
     forks = {row[0] for row in h.reader.rows("SELECT target FROM links WHERE relation IN ('fork', 'branch')")}
     titled: dict[Any, Any] = {}
     for row in h.reader.rows(
@@ -83,10 +85,11 @@ def everything(h: Hansard) -> list[Said]:
             continue
         reading = TextFold(is_agent=kind == "agent")
         latest = None
-        for record in _records(h, id_):
+        for record, made_by in _records(h, id_, agent_id, is_agent=kind == "agent"):
             body = record.body
             if getattr(body, "uuid", None) and record.kind != "summary":
                 latest = milliseconds(getattr(body, "timestamp", None))
+            aside = reading.is_aside(record)
             content = getattr(getattr(body, "message", None), "content", None)
             for text in reading.texts(record):
                 owner = titled.get((id_ << 40) + record.offset, session_id) if text.kind == "title" else session_id
@@ -102,11 +105,11 @@ def everything(h: Hansard) -> list[Said]:
                         text.tool,
                         text.is_error,
                         text.has_image,
-                        reading.is_aside(record),
+                        aside,
                         latest if latest is not None else first_ts,
                         sessions.get(owner),
-                        agent_id,
-                        types.get(id_, set()),
+                        made_by,
+                        types.get((session_id, made_by) if made_by else id_ if aside else None, set()),
                         file,
                         bool(has_diff),
                         owner in forks,
@@ -116,12 +119,15 @@ def everything(h: Hansard) -> list[Said]:
     return found
 
 
-def _records(h: Hansard, transcript: int) -> Iterator[ParsedLine]:
+def _records(h: Hansard, transcript: int, agent_id: str, *, is_agent: bool) -> Iterator[tuple[ParsedLine, str]]:
+    """The records of a transcript and whose they are; a progress record only where it repeats a line of a subagent."""
     offset = 0
     for line in b"".join(h.record.read(transcript)).split(b"\n"):
         for item in items(line, offset) if line.strip() else ():
-            if isinstance(item, ParsedLine) and item.kind != "progress":
-                yield item
+            if isinstance(item, ParsedLine):
+                record = item if is_agent else unwrapped(item)
+                if record.kind != "progress":
+                    yield record, agent_id if record is item else record.body.agent_id or ""
         offset += len(line) + 1
 
 
@@ -199,6 +205,8 @@ def fits(node: q.Node, said: Said, often: Callable[[str], int], *, friendly: boo
             return said.has_diff
         case q.File(value):
             return said.file is not None and value.lower() in said.file.lower()
+        case q.Changed(value):
+            return said.has_diff and said.file is not None and value.lower() in said.file.lower()
         case q.Since(at) | q.After(at):
             return said.at is not None and said.at >= at
         case q.Before(at):

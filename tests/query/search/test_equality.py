@@ -77,7 +77,7 @@ deadbeef12ab|ёлка|елка|Ελλαδα|δοκιμη|setup|"set up"|fix|fixe
 "look at this"|look this|pars*|"parse li"*|timel*|near(parse vis, 20)|near(setup tests, 7)|near(path 42 file, 3)
 kind:prompt|kind:reply|kind:thinking|kind:call|kind:result|kind:title|kind:command|kind:note|kind:reminder|kind:reminder malware|kind:reminder,note|-kind:reminder|kind:reminder OR the|-parseline (-kind:reminder OR -file:.py)|kind:error|kind:prompt,title
 role:user|role:assistant|role:tool|role:system|tool:Bash|tool:bash|tool:Edit|tool:mcp__git__log|tool:git|tool:log|tool:mcp__*
-is:error|is:fork|is:subagent|has:image|has:diff|file:.py|file:README|project:app|branch:main|model:opus|version:2.1
+is:error|is:fork|is:subagent|has:image|has:diff|file:.py|file:README|changed:.py|project:app|branch:main|model:opus|version:2.1
 title:hard|title:"hard words"|session:5e55|tokens:>100|tokens:<100|tokens:=30|since:2026-03-01|before:2026-03-01
 tag:infra|tag:INFRA|tag:infra*|tag:client/*|tag:lost|tag:lost,client/acme|tag:straße|is:pinned|is:live|note:mira|note:"cafe ask"|note:clock|note:CAFÉ
 on:2026-03-01|on:2026-03|after:2026-02|agent:Explore|cost:>0|cost:<=0|cost:=0.0033|cost:<0.0033|cost:>=0.5|cost:<1|error|the|a OR the|test -kind:result|the -the|-the|-is:error -kind:call

@@ -9,12 +9,13 @@ from typing import NamedTuple
 from hansard.errors import UsageError
 
 EXAMPLES = (
-    "2026-05-01, 20260501, 2026-05, 2026, 2026-05-01T14:30, 24h, 7d, 2w, 3m (months), 1y, 3 days ago, today, yesterday,"
+    "2026-05-01, 20260501, 2026-W18, 2026-05, 2026, 2026-05-01T14:30, 24h, 7d, 2w, 3m (months), 1y, 3 days ago, today, yesterday,"
     " monday, last monday, this week, last month"
 )
 # Patterns are compiled on first use: every command pays for start-up.
 _BACK = r"-?(\d{1,6})[ -]?(h|d|w|m|y|hours?|days?|weeks?|months?|years?)(?:[ -]ago)?"
 _SPAN = r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?"
+_WEEK = r"(\d{4})-w(\d{2})"
 _COMPACT = r"(\d{4})(\d{2})(\d{2})"
 _NAMED = r"(?:(this|last)[ -])?(week|month|year|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(day)?"
 _TIME = r"\d{4}-\d{2}-\d{2}[t ]\d{2}(?::?\d{2}){0,2}(?:\.\d{1,6})?(?:z|[+-]\d{2}:?\d{2})?"
@@ -49,6 +50,9 @@ def parse_span(text: str, now: datetime, zone: tzinfo | None = None, *, whole: b
         named = re.fullmatch(_NAMED, wanted, re.ASCII)
         if named and (found := _named(now.astimezone(zone).date(), named[1], named[2], named[3], zone)):
             return found
+        if week := re.fullmatch(_WEEK, wanted, re.ASCII):
+            monday = date.fromisocalendar(int(week[1]), int(week[2]), 1)
+            return _days(monday, zone, monday + 7 * _DAY)
         if span := re.fullmatch(_SPAN, wanted, re.ASCII) or re.fullmatch(_COMPACT, wanted, re.ASCII):
             return _calendar(int(span[1]), int(span[2] or 0), int(span[3] or 0), zone)
         if re.fullmatch(_TIME, wanted, re.ASCII):

@@ -123,6 +123,14 @@ class File(_Text, frozen=True):
     examples = ("file:parser.py", "file:src/app/main.ts")
 
 
+class Changed(_Text, frozen=True):
+    """Changed a file."""
+
+    name = "changed"
+    help = "Calls and results of tools that changed a file, or sessions that did; `file:X changed` is the same."
+    examples = ("changed:parser.py",)
+
+
 class InSession(_Text, frozen=True):
     """In one session."""
 
@@ -206,8 +214,11 @@ class Tool(QueryPart, frozen=True, eq=False):
     end: int = 0
 
     name: ClassVar[str] = "tool"
-    help: ClassVar[str] = "Calls of a tool and their results; end with a star to match a prefix."
-    examples: ClassVar[tuple[str, ...]] = ("tool:Bash", "tool:mcp__git*")
+    help: ClassVar[str] = (
+        "Calls of a tool and their results; end with a star to match a prefix."
+        " Those of Hansard's own MCP server are found with tool:hansard only."
+    )
+    examples: ClassVar[tuple[str, ...]] = ("tool:Bash", "tool:mcp__git*", "tool:hansard")
 
     @classmethod
     def read(cls, given: FieldValue) -> Iterator[Self]:
@@ -450,7 +461,7 @@ class Tokens(_Amount[int], frozen=True):
 
 
 Field = (
-    Project | Folder | PullRequest | Branch | Model | Tool | File | Role | Kind | InSession | InAgent | Title | Version | Client
+    Project | Folder | PullRequest | Branch | Model | Tool | File | Changed | Role | Kind | InSession | InAgent | Title | Version | Client
     | Tag | Note | Is | Has | Before | After | Since | On | Cost | Tokens
 )  # fmt: skip
 
@@ -462,6 +473,7 @@ FIELDS: dict[str, type[Field]] = {
             Role,
             Tool,
             File,
+            Changed,
             Title,
             Project,
             Folder,

@@ -6,13 +6,26 @@ from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hansard.model.requests import Conditions, Dated
+    from hansard.model.requests import Conditions, Dated, ExplainRequest, ReportQuery
     from hansard.query.language.nodes import Node
 
 
 def query_of(request: Dated, text: str | None = None) -> Node | None:
     """A request's conditions and query text as one node; None if there are none."""
     return make_query(text, request, now=request.now or datetime.now(UTC), zone=request.zone)
+
+
+def report_query(request: ReportQuery | ExplainRequest) -> Node | None:
+    """A report's conditions, query and `match` as one node; None if there are none."""
+    now, zone = request.now or datetime.now(UTC), request.zone
+    others = make_query(request.match, request, now=now, zone=zone)
+    if not (request.query or "").strip():
+        return others
+    from hansard.query.language.nodes import And, Everything, several
+    from hansard.query.language.periods import parse_report_query
+
+    nodes = (parse_report_query(request.query or "", now=now, zone=zone), others)
+    return several(And, [node for node in nodes if node is not None and not isinstance(node, Everything)])
 
 
 def make_query(

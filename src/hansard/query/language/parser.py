@@ -16,7 +16,7 @@ from datetime import datetime, tzinfo
 
 from hansard.lazy_regex import lazy_compile
 from hansard.query.language.error import QueryError
-from hansard.query.language.fields import FIELDS, FieldValue
+from hansard.query.language.fields import FIELDS, Changed, FieldValue, File
 from hansard.query.language.nodes import And, Near, Node, Not, Or, Phrase, Word, several
 
 MOST_TERMS = 200
@@ -271,7 +271,11 @@ def _build(text: str, tokens: list[_Token]) -> Node:
         if negation is not None:
             node = Not(node, negation, token.end)
             negation = None
-        group[-1].append(node)
+        file = group[-1][-1] if group[-1] else None
+        if isinstance(file, File) and isinstance(node, Word) and node.text == "changed" and not node.prefix:
+            group[-1][-1] = Changed(file.value, file.start, token.end)
+        else:
+            group[-1].append(node)
     return _joined(group)
 
 

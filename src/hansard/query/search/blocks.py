@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from hansard.clients import client_of
 from hansard.clients.texts import without_base64
+from hansard.clients.usage import REPEATED_LINE
 from hansard.errors import StoreCorrupt
 from hansard.index.schema import SNAPSHOT_TEXT
 from hansard.query.compile import Condition
@@ -69,7 +70,7 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
     rows = list(
         reader.rows(
             "SELECT c.value, r.id, r.length, r.kind, r.sub, r.role, r.ts, r.sidechain, r.uuid, b.kind, b.is_error,"
-            " b.tool"
+            " b.tool, r.agent_id"
             " FROM json_each(?) c LEFT JOIN records r ON r.id = (SELECT max(id) FROM records WHERE id <= c.value)"
             " LEFT JOIN blocks b ON b.id = c.value",
             (json.dumps(ids),),
@@ -85,7 +86,7 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
     }
     found: dict[int, TextBlock] = {}
     others: list[int] = []
-    for id_, record_id, length, kind, sub, role, ts, sidechain, uuid, block_kind, is_error, tool in rows:
+    for id_, record_id, length, kind, sub, role, ts, sidechain, uuid, block_kind, is_error, tool, made_by in rows:
         log = logs.get(id_ >> OFFSET_BITS)
         if log is None or id_ in found:
             continue
@@ -104,12 +105,12 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
                 uuid,
                 ts if ts is not None else first_ts,
                 session_id,
-                agent_id,
+                made_by or agent_id,
                 tool or "",
                 bool(is_error) or role == "error" or sub == "api_error",
                 bool(sidechain) or bool(agent_id),
                 bool(is_current),
-                record_id & OFFSET_MASK < copied,
+                sub == REPEATED_LINE or record_id & OFFSET_MASK < copied,
             )
             continue
         others.append(id_)

@@ -1,4 +1,4 @@
-"""Hints when nothing matches: words that do not occur, similar spellings, and what fewer words would find."""
+"""Hints when nothing matches: words that do not occur, similar spellings, and what the rest of the query would find."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hansard.query.suggestions import list_values
 _MOST_WORDS = 12
 _MOST_TERMS = 30_000  # of the vocabulary compared with one word
 _SHORTEST = 4
-_MOST_PLACES = 1000
+_MOST_MATCHES = 1000
 _MOST_VALUES = 2000
 
 
@@ -46,18 +46,14 @@ def hints(reader: Reader, node: Node) -> Iterator[str]:
     for word in unknown:
         near = _spelled_nearly(reader, as_typed(word.text))
         yield f"{word.text!r} does not occur" + (f"; did you mean {near}?" if near else "")
-    if unknown or len(parts) < 2:
+    if unknown or len(parts) < 2 or len(words) > 1:  # with several words, partial matches are shown
         return
-    best: tuple[int, Word] | None = None
-    for word in words:
-        rest = tuple(part for part in parts if part is not word)
-        finder = Finder(reader, make_plan(reader, And(rest) if len(rest) > 1 else rest[0], vocabulary))
-        found = sum(1 for _ in islice(finder.ids(), _MOST_PLACES))
-        if found and (best is None or found < best[0]):
-            best = found, word
-    if best is not None:
-        count = f"{best[0]:,}" if best[0] < _MOST_PLACES else f"over {_MOST_PLACES - 1:,}"
-        yield f"no text has all of these words; without {best[1].text!r} there are {count} matches"
+    rest = tuple(part for part in parts if part is not words[0])
+    finder = Finder(reader, make_plan(reader, And(rest) if len(rest) > 1 else rest[0], vocabulary))
+    if found := sum(1 for _ in islice(finder.ids(), _MOST_MATCHES)):
+        over = found == _MOST_MATCHES
+        count = f"are over {found - 1:,} matches" if over else f"are {found:,} matches" if found > 1 else "is 1 match"
+        yield f"without {words[0].text!r} there {count}"
 
 
 def _unknown_values(reader: Reader, parts: Iterable[Node]) -> Iterator[str]:

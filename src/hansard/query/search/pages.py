@@ -15,12 +15,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hansard.clients import client_of
+from hansard.clients.usage import REPEATED_LINE
 from hansard.errors import UsageError
 from hansard.model.requests import SEARCH_SORTS, SearchRequest
 from hansard.model.search import Hit, LineLocation, SearchPage, SessionHits
 from hansard.model.time import from_milliseconds, moment_at, to_milliseconds
 from hansard.query.compile import ROLES
-from hansard.query.language import And, Everything, Near, Not, Or, Phrase, Word, walk
+from hansard.query.language import And, Everything, Near, Node, Not, Or, Phrase, Word, walk
 from hansard.query.language.options import make_query
 from hansard.query.reader import Reader
 from hansard.query.search.blocks import NOT_PRINTED, TextBlock, Texts, describe, name_tools
@@ -75,8 +76,10 @@ class Search:
 
     _screen: Screen | None = None
 
-    def __init__(self, reader: Reader, request: SearchRequest, *, exact: bool = False) -> None:
-        """`exact`: refuse a query that would take very long, instead of leaving out part of it with a note."""
+    def __init__(
+        self, reader: Reader, request: SearchRequest, *, exact: bool = False, node: Node | None = None
+    ) -> None:
+        """`exact`: refuse a query that would take very long, instead of leaving out part of it with a note; `node` replaces the query."""
         if request.limit < 1:
             raise UsageError("a page has at least one hit")
         if request.sort not in SEARCH_SORTS:
@@ -88,7 +91,7 @@ class Search:
         else:
             self._cursor = _read(request.cursor, request)
         asked_at = moment_at(self._cursor.now)
-        self.node = make_query(request.query, request, now=asked_at, zone=request.zone) or Everything()
+        self.node = node or make_query(request.query, request, now=asked_at, zone=request.zone) or Everything()
         self.plan = Plan([], [])
         if reader.has_text:
             wanted = self.node if request.prepare is None else without_exclusions(self.node)
@@ -120,6 +123,14 @@ class Search:
             from hansard.query.search.facets import count_facets
 
             facets = count_facets(self._reader, self.finder)
+        notes, partial = list(self.plan.notes), None
+        # Not with screening: hints and partial matches would know the words of secrets.
+        if not batch.total and self._screen is None and self._reader.has_text and request.cursor is None:
+            from hansard.query.search.hints import hints
+            from hansard.query.search.partial import partial_matches
+
+            notes += hints(self._reader, self.node)
+            partial = partial_matches(self._reader, request, self.node, record)
         return SearchPage(
             hits=tuple(hits),
             sessions=tuple(sessions),
@@ -128,8 +139,9 @@ class Search:
             next_cursor=None if batch.following is None else _write(batch.following, request),
             took_ms=round((time.perf_counter() - began) * 1000, 2),
             not_indexed_bytes=not_indexed(self._reader, record),
-            notes=(*self.plan.notes, *self._hints(batch)),
+            notes=tuple(notes),
             facets=facets,
+            partial=partial,
         )
 
     def facets(self, most: int) -> Facets:
@@ -229,14 +241,6 @@ class Search:
         truncated = following is not None or self._cursor.before is not None
         return _Batch(groups[: request.limit], following, len(kept[: request.limit + 1]), truncated)
 
-    def _hints(self, batch: _Batch) -> list[str]:
-        """Hints when nothing was found; not with screening, since hints would know the words of secrets."""
-        if self._screen is not None or batch.total or not self._reader.has_text or self._request.cursor is not None:
-            return []
-        from hansard.query.search.hints import hints
-
-        return list(hints(self._reader, self.node))
-
     def _weighed(self, block: TextBlock, weights: dict[int, float]) -> _Found:
         value = recency_weight(block.kind, block.at, self._cursor.now, is_aside=block.is_aside)
         return _Found(block, max(weights[block.id], 0.01) * value)
@@ -262,12 +266,13 @@ class Search:
         found: dict[str, tuple[_Age, int]] = {}
         if not repeated:
             return {}
-        for uuid, record_id, at, path, is_current, copied in self._reader.rows(
-            "SELECT r.uuid, r.id, coalesce(r.ts, t.first_ts), t.path, t.current, t.copied FROM json_each(?) v"
+        for uuid, record_id, at, path, is_current, copied, sub in self._reader.rows(
+            "SELECT r.uuid, r.id, coalesce(r.ts, t.first_ts), t.path, t.current, t.copied, r.sub FROM json_each(?) v"
             f" CROSS JOIN records r ON r.uuid = v.value JOIN transcripts t ON t.id = r.id >> {OFFSET_BITS}",
             (json.dumps(repeated),),
         ):
-            age = (not is_current, record_id & OFFSET_MASK < copied, at if at is not None else 1 << 62, path, record_id)
+            is_copy = sub == REPEATED_LINE or record_id & OFFSET_MASK < copied
+            age = (not is_current, is_copy, at if at is not None else 1 << 62, path, record_id)
             if uuid not in found or age < found[uuid][0]:
                 found[uuid] = age, record_id
         return {uuid: record_id for uuid, (_, record_id) in found.items()}

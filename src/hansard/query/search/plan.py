@@ -16,9 +16,24 @@ from msgspec import Struct, field
 
 from hansard.clients.texts import KINDS
 from hansard.errors import UsageError
-from hansard.index.text_tags import kind_mark
+from hansard.index.text_tags import kind_mark, tool_mark
+from hansard.model.tools import MCP, OWN_SERVER
 from hansard.query.compile import SESSIONS, Compiler, Condition, folder_of, meaning_of
-from hansard.query.language import And, Everything, Field, Kind, Near, Node, Not, Or, Phrase, Word, walk
+from hansard.query.language import (
+    And,
+    Everything,
+    Field,
+    InSession,
+    Kind,
+    Near,
+    Node,
+    Not,
+    Or,
+    Phrase,
+    Tool,
+    Word,
+    walk,
+)
 from hansard.query.language.nodes import several
 from hansard.query.reader import Reader
 from hansard.query.search.spellings import Spelling, Vocabulary, as_typed, begun_spellings, spellings
@@ -86,9 +101,23 @@ def make_plan(reader: Reader, node: Node, vocabulary: Vocabulary) -> Plan:
     if sum(map(_length, walk(wanted))) > MOST_TOKENS:
         raise UsageError(f"this query is too long: it has over {MOST_TOKENS} words; search for part of it")
     spell = Speller.for_query(wanted, vocabulary)
-    legs = [_leg(reader, atoms, spell) for atoms in alternatives(wanted)]
+    with_own = _names_own_tools(wanted)
+    legs = [_leg(reader, atoms, spell, with_own=with_own) for atoms in alternatives(wanted)]
     has_reminders = any(isinstance(part, Kind) and part.value == "reminder" for part in walk(wanted))
     return Plan(legs, [*notes, *_cut(spell.cut)], bool(spell.cut), has_reminders)
+
+
+def _names_own_tools(node: Node) -> bool:
+    """Whether a query names Hansard's own tools, or a session to search in; otherwise their calls and results are left out.
+
+    They repeat questions that were asked about the history, and what was found.
+    """
+    return any(isinstance(part, InSession) or (isinstance(part, Tool) and _may_be_own(part)) for part in walk(node))
+
+
+def _may_be_own(tool: Tool) -> bool:
+    mark = tool_mark(tool.value)
+    return OWN_SERVER in mark or (tool.prefix and tool_mark(MCP + OWN_SERVER).startswith(mark))
 
 
 def _cut(words: list[str]) -> Iterator[str]:
@@ -213,9 +242,11 @@ class Speller:
         return spellings(node.text, self._vocabulary) if friendly else [as_typed(node.text)], False
 
 
-def _leg(reader: Reader, atoms: _Atoms, spell: Speller) -> Leg:
+def _leg(reader: Reader, atoms: _Atoms, spell: Speller, *, with_own: bool) -> Leg:
     leg = Leg()
     leg.match = _Expression(spell, leg.terms).of(_joined(atoms.texts))
+    if not with_own:
+        leg.match = f'({leg.match} NOT mark : "{tool_mark(OWN_SERVER)}")'
     if _height(leg.match) > _HIGHEST:
         raise UsageError("this query is too deeply nested; leave some parentheses out")
     folder = folder_of(node for node, negated in atoms.fields if not negated)
