@@ -30,11 +30,16 @@ EXAMPLES: dict[tuple[str, str], str | re.Pattern[Any]] = {
     ("hansard.cli.commands.prompts", "'|'.join(map(re.escape, sorted(texts, key=len, reverse=True)))"): re.compile(
         r"a\ word|other", re.IGNORECASE
     ),
+    ("hansard.cli.hook.worker", 'b\'"%b"\\\\s*+:\\\\s*+("(?:[^"\\\\\\\\]|\\\\\\\\.)*+")\' % name.encode()'): re.compile(
+        rb'"name"\s*+:\s*+("(?:[^"\\]|\\.)*+")'
+    ),
     ("hansard.tui.thread_view", "re.escape(needle)"): re.compile("a needle, as it is", re.IGNORECASE),
     (
         "hansard.move",
         'b\'(?<!\\\\\\\\)"%s"\\\\s*:\\\\s*("(?:[^"\\\\\\\\]|\\\\\\\\.)*+")\' % key.encode()',
     ): re.compile(rb'(?<!\\)"cwd"\s*:\s*("(?:[^"\\]|\\.)*+")'),
+    ("hansard.git.edits", "item.pattern"): "what `git.shell` let through, over lines of at most 1,000 characters",
+    ("hansard.git.shell", "made"): "only compiled",
     ("hansard.grep.pattern", "ascii_boundaries(syntax.source)"): "the user's own; RE2 takes most of them",
     ("hansard.grep.pattern", "syntax.source.encode('latin-1')"): "the user's own; RE2 takes most of them",
     (

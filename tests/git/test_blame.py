@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import hansard
 from hansard.engine import Hansard
+from hansard.render.format import attributed_cost
+from tests.cli.conftest import runner
 from tests.git.making import Workshop
 
 PARSER = '''import os
@@ -19,17 +19,6 @@ def parse(line):
     left, right = line.split(":")
     return left.strip(), right.strip()
 '''
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Workshop:
-    return Workshop(tmp_path)
-
-
-@pytest.fixture
-def h(tmp_path: Path, shop: Workshop) -> Iterator[Hansard]:
-    with hansard.open(tmp_path / "store", [shop.config]) as engine:
-        yield engine
 
 
 def test_lines_of_a_session_and_of_a_person(shop: Workshop, h: Hansard) -> None:
@@ -77,6 +66,28 @@ def test_commits_of_sessions_and_what_they_cost(shop: Workshop, h: Hansard) -> N
     assert sum(cost for cost in costs.values() if cost) == usage.totals.cost_usd
 
 
+def test_costs_that_are_lower_bounds_are_marked(shop: Workshop, h: Hansard) -> None:
+    """Clients up to 2.1.56 did not record the end of an answer."""
+    old = shop.session("Write a parser for tide tables", version="2.1.20")
+    shop.write(old, "tide.py", PARSER)
+    first = shop.commit_by(old, "Parse tide tables")
+    new = shop.session("Write a table of moons")
+    shop.write(new, "moon.py", PARSER.replace("tide", "moon"))
+    second = shop.commit_by(new, "Parse moons")
+    shop.save()
+    h.sync()
+    bounds = {row.key["commit"]: row.is_lower_bound for row in h.usage(by="commit").rows}
+    page = h.commits(repository=str(shop.root))
+    assert (bounds[first], bounds[second]) == (True, False)
+    assert {commit.commit: commit.is_lower_bound for commit in page.commits} == {first: True, second: False}
+    assert page.is_lower_bound
+    for path, commit, is_marked in (("tide.py", first, True), ("moon.py", second, False)):
+        report, added = h.blame(str(shop.root / path)), h.blame_commit(commit, str(shop.root))
+        assert [edit.is_lower_bound for edit in report.edits] == [is_marked]
+        assert report.is_lower_bound == added.is_lower_bound == added.sessions[0].is_lower_bound == is_marked
+        assert attributed_cost(report).endswith("+") == is_marked
+
+
 def test_a_file_as_it_was_and_as_it_is_now(shop: Workshop, h: Hansard) -> None:
     writer = shop.session("Write a parser for tide tables")
     shop.write(writer, "tide.py", PARSER)
@@ -96,3 +107,25 @@ def test_a_file_as_it_was_and_as_it_is_now(shop: Workshop, h: Hansard) -> None:
         (7, "return left.strip(), right.strip()"),
     ]
     assert {line.certainty for line in some.lines} == {"exact"}
+
+
+@pytest.mark.parametrize("name", ["tidewater", "copy"])
+def test_a_clone_at_another_path_is_found_by_every_command(
+    shop: Workshop, h: Hansard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """By its name, or by a commit that a session made there."""
+    writer = shop.session("Write a parser for tide tables")
+    shop.write(writer, "tide.py", PARSER)
+    made = shop.commit("Parse tide tables") if name == "tidewater" else shop.commit_by(writer, "Parse tide tables")
+    shop.save()
+    clone = tmp_path / "elsewhere" / name
+    clone.parent.mkdir()
+    shop.root.rename(clone)
+    h.sync()
+    assert {line.certainty for line in h.blame(str(clone / "tide.py")).lines} == {"exact"}
+    assert [commit.commit for commit in h.commits(repository=str(clone)).commits] == [made]
+    assert made in [row.key["commit"] for row in h.usage(by="commit", repository=str(clone)).rows]
+    monkeypatch.chdir(clone)
+    run = runner(shop.config, tmp_path / "store")
+    assert made[:8] in run("commits", writer.session_id, "--no-sync").stdout
+    assert made[:8] in run("usage", "--by", "commit", "--no-sync").stdout

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-import hansard
 from hansard.cli.app import hansard as command
 from hansard.engine import Hansard
 from hansard.errors import NotFound, UsageError
@@ -19,17 +17,6 @@ from hansard.git.commit_message import branch_name, commands_of_tests
 from tests.demo_history.tools import ask, bash
 from tests.git.making import Workshop
 from tests.git.test_blame import PARSER
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Workshop:
-    return Workshop(tmp_path)
-
-
-@pytest.fixture
-def h(tmp_path: Path, shop: Workshop) -> Iterator[Hansard]:
-    with hansard.open(tmp_path / "store", [shop.config]) as engine:
-        yield engine
 
 
 def run(shop: Workshop, *words: str, given: str | None = None) -> tuple[int, str]:

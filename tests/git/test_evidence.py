@@ -4,34 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-import hansard
 from hansard.cli.app import hansard as command
 from hansard.engine import Hansard
 from hansard.errors import NotFound
 from hansard.git import repository as repositories
 from hansard.git.attribution import read_note, read_trace
-from hansard.git.edits import made_commits, read_command
 from hansard.git.repository import GitFailed, Repository
+from hansard.git.shell import made_commits, read_command
 from tests.demo_history.tools import bash, notebook_edit
 from tests.git.making import Workshop
 from tests.git.test_blame import PARSER
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Workshop:
-    return Workshop(tmp_path)
-
-
-@pytest.fixture
-def h(tmp_path: Path, shop: Workshop) -> Iterator[Hansard]:
-    with hansard.open(tmp_path / "store", [shop.config]) as engine:
-        yield engine
 
 
 def certainties(h: Hansard, shop: Workshop, path: str) -> list[str]:
@@ -46,7 +33,7 @@ def test_commands_tell_what_they_write() -> None:
     assert "../main.py" in read.names
     assert read.commits
     assert read_command("echo 'hello' >> notes.txt", "/repo").writes == [("/repo/notes.txt", ["hello"])]
-    assert read_command("ls -la; git log", "/repo") == ([], [], False)
+    assert read_command("ls -la; git log", "/repo") == ([], [], False, [], [])
     assert read_command("cat <<EOF", "/repo").writes == []
     assert made_commits("[main 1a2b3c4] Add tides\n 1 file\n[x (root-commit) 99aabbc] y") == [
         ("1a2b3c4", "Add tides"),

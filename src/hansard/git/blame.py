@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
@@ -12,8 +13,8 @@ from hansard.clients.entries import lines_of
 from hansard.errors import NotFound, UsageError
 from hansard.git.attribution import Marks
 from hansard.git.describe import Describer
-from hansard.git.edits import Edits, Places, RecordedCall, Write
-from hansard.git.matching import Block, Candidate, Claim, FileLine, Matcher, key_of, letters_in, line_hash
+from hansard.git.edits import SLACK, Edits, Places, RecordedCall, Write, made, replaced
+from hansard.git.matching import Candidate, Claim, FileLine, Matcher, key_of, letters_in, line_hash
 from hansard.git.repository import NOT_COMMITTED, Blamed, CommitInfo, FilePatch, Repository, read_blame, read_regular
 from hansard.model.blame import CERTAINTIES, BlamedCommit, BlamedLine, BlameReport, CommitReport, Contribution
 
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
     from hansard.model.requests import BlameRequest
     from hansard.thread.store import ThreadStore
 
-_SLACK = 2_000  # ms: git has second precision
 _ALWAYS = 1 << 62
 _LARGEST = 64 << 20  # bytes of a file
+_REFERENCE = re.compile(r"\\g<[0-9]>")  # to a part of what was replaced
+_MOST_SUBSTITUTED = 2_000  # writes that are looked at again after a substitution
+_SAME_COMMIT = 15 * 60_000  # ms between a commit and the output of the command that made it
 _WINDOW = 6 * 3_600_000  # ms between a shell command and the commit that contains its lines
 
 
@@ -34,6 +37,7 @@ class Source(NamedTuple):
     call: RecordedCall
     write: Write
     is_same_file: bool
+    still: tuple[frozenset[int], ...] = ()  # of each block, the lines that are still in the file that it wrote
 
 
 class Explained(NamedTuple):
@@ -65,6 +69,37 @@ class Blamer:
         self._cache = cache
         self._threads = threads
         self._shells: list[RecordedCall] | None = None
+        self._find_worktrees()
+
+    def _find_worktrees(self) -> None:
+        """Find working trees that were removed.
+
+        A command added the folder, a session committed there what is here now, or it was beside one that is known.
+        """
+        possible = self.places.possible_roots()
+        if not possible:
+            return
+        added = {folder for call in self.shells() for folder in call.told.worktrees}
+        added |= {folder for folder in possible if self.places.is_lost_sibling(folder)}
+        sessions = sorted({session_id for folder in possible.keys() - added for session_id in possible[folder]})
+        makers = [call for call in self.edits.load(self.edits.under((), sessions)) if call.told.made]
+        hashes = self.repository.resolve_all([name for call in makers for name, _ in call.told.made])
+        known = {call.session_id for call in makers if any(name in hashes for name, _ in call.told.made)}
+        if len(known) < len(
+            {call.session_id for call in makers}
+        ):  # a rebase gives commits other hashes, and keeps the rest
+            began = min(call.ts for call in makers) // 1000
+            authored: dict[str, list[int]] = {}
+            for info in self.repository.log(since=began):
+                authored.setdefault(info.subject, []).append(info.authored * 1000)
+            known |= {
+                call.session_id
+                for call in makers
+                for _, subject in call.told.made
+                if any(abs(call.ended - moment) < _SAME_COMMIT for moment in authored.get(subject, ()))
+            }
+        self.places.add_roots(folder for folder in possible if folder in added or possible[folder] & known)
+        self._shells = None
 
     # -- a file
 
@@ -153,11 +188,12 @@ class Blamer:
             counts=_counted(counts),
             cost_usd=_total(report.cost_usd for report in reports),
             skipped=tuple(skipped),
+            is_lower_bound=any(report.is_lower_bound for report in reports),
         )
 
     def _patch(self, commit: str, patch: FilePatch, infos: dict[str, CommitInfo]) -> BlameReport:
         """Explain what a commit added to a file, each hunk with its context."""
-        until = infos[commit].committed * 1000 + _SLACK
+        until = infos[commit].committed * 1000 + SLACK
         lines: list[FileLine] = []
         numbers: list[int] = []
         for start, hunk in patch.hunks:
@@ -195,6 +231,7 @@ class Blamer:
             for write in call.told.writes
             if call.ts <= at_most and self.places.relative(write.path) in names
         ]
+        sources += self._substituted(sources, names, at_most)
         matcher = Matcher(lines)
         claims = matcher.claims(_candidates(sources))
         if any(
@@ -202,6 +239,7 @@ class Blamer:
             for claim, line, key in zip(claims, lines, matcher.keys, strict=True)
         ):
             elsewhere = self._elsewhere(names, lines, claims, rev, at_most)
+            elsewhere += self._substituted(elsewhere, names, at_most)
             if elsewhere:
                 more = Matcher(
                     [
@@ -230,24 +268,43 @@ class Blamer:
                 relative = self.places.relative(write.path)
                 if relative is not None and relative not in names and call.ts <= at_most:
                     found.append(Source(call, write, is_same_file=False))
-        still = self.repository.blobs([(rev, self.places.relative(item.write.path) or "") for item in found])
+        blobs = self.repository.blobs([(rev, self.places.relative(item.write.path) or "") for item in found])
         kept: list[Source] = []
         for item in found:
-            blob = still.get((rev, self.places.relative(item.write.path) or ""))
+            blob = blobs.get((rev, self.places.relative(item.write.path) or ""))
             there = {key_of(line) for line in lines_of(blob.decode("utf-8", "replace"))} if blob else set()
-            blocks = tuple(
-                Block(
-                    block.lines,
-                    tuple(
-                        added and key_of(line) not in there
-                        for line, added in zip(block.lines, block.added, strict=True)
-                    ),
-                )
+            still = tuple(
+                frozenset(number for number, line in enumerate(block.lines) if key_of(line) in there)
                 for block in item.write.blocks
             )
-            if any(any(block.added) for block in blocks):
-                kept.append(Source(item.call, Write(item.write.path, blocks), is_same_file=False))
+            if any(
+                added and number not in found
+                for block, found in zip(item.write.blocks, still, strict=True)
+                for number, added in enumerate(block.added)
+            ):
+                kept.append(item._replace(still=still))
         return kept
+
+    def _substituted(self, sources: Sequence[Source], names: set[str], at_most: int) -> list[Source]:
+        """The lines of earlier writes as `sed` and its like left them, as writes of those commands."""
+        found: list[Source] = []
+        for call in self.shells():
+            if not call.told.substitutions or call.ts > at_most:
+                continue
+            named = [(self.places.relative(item.path) if item.path else "", item) for item in call.told.substitutions]
+            for source in [item for item in (*sources, *found) if item.call.ts < call.ts]:
+                path = self.places.relative(source.write.path)
+                same = names if path in names else {path}
+                wanted = [item for name, item in named if name == "" or name in same]
+                blocks = [replaced(block, wanted) for block in source.write.blocks] if wanted else []
+                if any(block is not None for block in blocks):
+                    still = source.still or (frozenset(),) * len(blocks)
+                    kept = [(block, lines) for block, lines in zip(blocks, still, strict=True) if block is not None]
+                    write = Write(source.write.path, tuple(block for block, _ in kept))
+                    found.append(Source(call, write, source.is_same_file, tuple(lines for _, lines in kept)))
+            if len(found) > _MOST_SUBSTITUTED:
+                break
+        return found
 
     def all_calls(self, hashes: Iterable[int]) -> list[RecordedCall]:
         """Calls in the repository that added one of these lines."""
@@ -327,6 +384,7 @@ class Blamer:
             edits=tuple(edits),
             counts=_counted(counts),
             cost_usd=_total(line.cost_usd for line in lines),
+            is_lower_bound=any(edit.is_lower_bound for edit in edits),
         )
 
     def _with_windows(
@@ -339,63 +397,61 @@ class Blamer:
         }
         if not open_commits:
             return claims
-        windows: dict[str, int] = {}
+        windows: dict[str, list[int]] = {}
         for name in open_commits:
-            call = self._window(path, name, infos[name])
-            if call is not None:
-                explained.sources.append(
-                    Source(call, Write(os.path.join(self.repository.root, path), ()), is_same_file=True)
-                )
-                windows[name] = len(explained.sources) - 1
-        return [
-            claim
-            if claim is not None or item.commit not in windows or not letters_in(key_of(item.text))
-            else Claim(windows[item.commit], "window")
-            for item, claim in zip(blamed, claims, strict=True)
-        ]
+            for call in self._window(path, name, infos[name]):
+                write = Write(os.path.join(self.repository.root, path), ())
+                explained.sources.append(Source(call, write, is_same_file=True))
+                windows.setdefault(name, []).append(len(explained.sources) - 1)
+        for place, item in enumerate(blamed):
+            if claims[place] is None and letters_in(key_of(item.text)):
+                for number in windows.get(item.commit, ()):
+                    if self._may_have_written(explained.sources[number].call, path, item.text):
+                        claims[place] = Claim(number, "window")
+                        break
+        return claims
 
-    def _window(self, path: str, commit: str, info: CommitInfo) -> RecordedCall | None:
-        """The last shell command that named a file before its session committed it."""
+    def _window(self, path: str, commit: str, info: CommitInfo) -> list[RecordedCall]:
+        """The shell commands that named a file before their session committed it, the last first."""
         base = os.path.basename(path)
         makers = {call.session_id: call for call in self.shells() if made(call, commit, info)}
-        found = None
+        found = []
         for call in self.shells():
             maker = makers.get(call.session_id)
             if maker is None or not 0 <= maker.ts - call.ts <= _WINDOW:
                 continue
             if any(name == path or os.path.basename(name) == base for name in call.told.names):
-                found = call
-        return found
+                found.append(call)
+        return found[::-1]
 
-
-def made(call: RecordedCall, commit: str, info: CommitInfo) -> bool:
-    """Whether a shell command made a commit: it printed the hash, or (before a rebase) the same subject at the same time."""
-    if not call.told.commits:
-        return False
-    for name, subject in call.told.made:
-        if commit.startswith(name) or (subject == info.subject and abs(call.ended - info.authored * 1000) < 5_000):
-            return True
-    return not call.told.made and call.ts - _SLACK <= info.authored * 1000 <= call.ended + _SLACK
+    def _may_have_written(self, call: RecordedCall, path: str, text: str) -> bool:
+        """Whether a line may come from a command: one that replaces text leaves what it puts in its place."""
+        replacing = [
+            item for item in call.told.substitutions if not item.path or self.places.relative(item.path) == path
+        ]
+        return not replacing or any(
+            (left := max(_REFERENCE.split(item.replacement), key=len)) and left in text for item in replacing
+        )
 
 
 def _candidates(sources: Sequence[Source], first: int = 0) -> list[Candidate]:
     return [
-        Candidate(number, source.call.ts, source.is_same_file, block)
+        Candidate(number, source.call.ts, source.is_same_file, block, source.still[at] if source.still else frozenset())
         for number, source in enumerate(sources, first)
-        for block in source.write.blocks
+        for at, block in enumerate(source.write.blocks)
     ]
 
 
 def _line(item: Blamed, infos: dict[str, CommitInfo]) -> FileLine:
     info = infos.get(item.commit)
-    until = _ALWAYS if info is None else info.committed * 1000 + _SLACK
+    until = _ALWAYS if info is None else info.committed * 1000 + SLACK
     return FileLine(item.text, until, commit=item.commit)
 
 
 def _latest(infos: dict[str, CommitInfo], blamed: Sequence[Blamed]) -> int:
     if any(item.commit not in infos for item in blamed):
         return _ALWAYS
-    return max(info.committed for info in infos.values()) * 1000 + _SLACK
+    return max(info.committed for info in infos.values()) * 1000 + SLACK
 
 
 def _counted(counts: Counter[str]) -> dict[str, int]:
@@ -411,6 +467,7 @@ def _contributions(reports: Sequence[BlameReport], makers: dict[str, RecordedCal
     lines: Counter[str] = Counter()
     costs: dict[str, list[Decimal | None]] = {}
     first: dict[str, tuple[str, int, str]] = {}
+    bounds = {edit.session_id for report in reports for edit in report.edits if edit.is_lower_bound}
     added = sum(len(report.lines) for report in reports)
     for report in reports:
         edits = {edit.number: edit for edit in report.edits}
@@ -433,6 +490,7 @@ def _contributions(reports: Sequence[BlameReport], makers: dict[str, RecordedCal
                 _total(costs.get(session_id, ())),
                 transcript or None,
                 offset or None,
+                session_id in bounds,
             )
         )
     return found

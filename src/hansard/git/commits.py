@@ -17,9 +17,9 @@ from zlib import crc32
 from msgspec import Struct
 
 from hansard.git.attribution import Marks
-from hansard.git.blame import Blamer, made
-from hansard.git.costs import AllocatedCosts, WorkTimeline
-from hansard.git.edits import RecordedCall
+from hansard.git.blame import Blamer
+from hansard.git.costs import AllocatedCosts, Spent, WorkTimeline
+from hansard.git.edits import SLACK, RecordedCall, made
 from hansard.git.matching import Candidate, FileLine, Matcher
 from hansard.git.matching import count as count_claims
 from hansard.git.repository import CommitInfo, FilePatch, Repository
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from hansard.thread.store import ThreadStore
 
 Listener = Callable[[int, int], None]  # commits read, commits to read
-_SLACK = 2_000  # ms: git has second precision
 _LARGEST = 20_000  # added lines of a file that are examined: larger files were not written by hand
 
 
@@ -78,8 +77,8 @@ class RepositoryCommits:
             found = {told[name] for name, _ in call.told.made if name in told}
             near: Iterable[CommitInfo] = [info for _, subject in call.told.made for info in by_subject.get(subject, ())]
             if not call.told.made:
-                low = bisect_left(authored, (call.ts - _SLACK, ""))
-                high = bisect_right(authored, (call.ended + _SLACK, "~"))
+                low = bisect_left(authored, (call.ts - SLACK, ""))
+                high = bisect_right(authored, (call.ended + SLACK, "~"))
                 near = [self.infos[name] for _, name in authored[low:high]]
             found.update(info.commit for info in near if made(call, info.commit, info))
             for name in found & self.infos.keys():
@@ -92,9 +91,7 @@ class RepositoryCommits:
         states = [0]
         for _, id_ in calls:
             states.append(crc32(id_.to_bytes(8, "big"), states[-1]))
-        wanted = {
-            name: states[bisect_right(times, info.committed * 1000 + _SLACK)] for name, info in self.infos.items()
-        }
+        wanted = {name: states[bisect_right(times, info.committed * 1000 + SLACK)] for name, info in self.infos.items()}
         self.work = self._cache.commits(wanted)
         missing = [name for name in wanted if name not in self.work]
         if not missing:
@@ -119,7 +116,7 @@ class RepositoryCommits:
     def _worked(
         self, info: CommitInfo, patches: Sequence[FilePatch], by_path: dict[str, list[Candidate]]
     ) -> CommitWork:
-        until = info.committed * 1000 + _SLACK
+        until = info.committed * 1000 + SLACK
         calls: Counter[int] = Counter()
         added = removed = 0
         for patch in patches:
@@ -217,9 +214,10 @@ def open_repositories(
     return list(found.values()), missing
 
 
-def map_all(threads: ThreadStore, cache: EditCache) -> CommitMap:
-    """The commits of every repository in which sessions changed files."""
-    return CommitMap(open_repositories(threads, cache, edited_projects(threads.reader))[0], threads)
+def map_all(threads: ThreadStore, cache: EditCache, repository: str | None = None) -> CommitMap:
+    """The commits of every repository in which sessions changed files, and of the one that a folder is in."""
+    folders = [*([repository] if repository is not None else []), *edited_projects(threads.reader)]
+    return CommitMap(open_repositories(threads, cache, folders)[0], threads)
 
 
 def list_commits(
@@ -245,16 +243,17 @@ def list_commits(
     shown = parts[: request.limit]
     describe = _Describe(threads, known, {name for _, _, lines, makers in parts for name in (*lines, *makers)})
     commits = tuple(describe.commit(*part) for part in shown)
-    amounts = [describe.cost(name, info.commit) for _, info, lines, makers in parts for name in {*lines, *makers}]
+    amounts = [describe.spent(name, info.commit) for _, info, lines, makers in parts for name in {*lines, *makers}]
     if session_id is not None:
-        amounts = [describe.cost(session_id, info.commit) for _, info, _, _ in parts]
+        amounts = [describe.spent(session_id, info.commit) for _, info, _, _ in parts]
     return CommitPage(
         repositories=tuple(item.repository.root for item in repositories),
         missing=tuple(missing),
         commits=commits,
         pull_requests=() if session is None else session.pull_requests,
         total=len(parts),
-        cost_usd=_sum(amounts),
+        cost_usd=_sum(amount.cost_usd for amount in amounts),
+        is_lower_bound=any(amount.is_lower_bound for amount in amounts),
     )
 
 
@@ -267,8 +266,8 @@ class _Describe:
         self._costs = {name: self._money.allocate(name, partial(known.commit_at, name)) for name in session_ids}
         self._titles: dict[str, str] = dict(threads.reader.rows("SELECT session_id, title FROM sessions"))
 
-    def cost(self, session_id: str, commit: str) -> Decimal | None:
-        return self._money.money(self._costs[session_id].get(commit))
+    def spent(self, session_id: str, commit: str) -> Spent:
+        return self._money.spent(self._costs[session_id].get(commit))
 
     def commit(self, item: RepositoryCommits, info: CommitInfo, lines: Counter[str], makers: set[str]) -> Commit:
         work = item.work.get(info.commit, CommitWork(0, 0, 0, ()))
@@ -277,6 +276,7 @@ class _Describe:
             calls = [call for call in item.makers.get(info.commit, ()) if call.session_id == session_id]
             calls += [item.calls[id_] for id_, _ in work.calls if item.calls[id_].session_id == session_id]
             transcript, offset = self._place(calls[0].id)
+            spent = self.spent(session_id, info.commit)
             sessions.append(
                 Contribution(
                     session_id=session_id,
@@ -284,9 +284,10 @@ class _Describe:
                     made=session_id in makers,
                     lines=lines[session_id],
                     added=work.added,
-                    cost_usd=self.cost(session_id, info.commit),
+                    cost_usd=spent.cost_usd,
                     transcript=transcript,
                     offset=offset,
+                    is_lower_bound=spent.is_lower_bound,
                 )
             )
         return Commit(
@@ -301,6 +302,7 @@ class _Describe:
             removed=work.removed,
             sessions=tuple(sessions),
             cost_usd=_sum(part.cost_usd for part in sessions),
+            is_lower_bound=any(part.is_lower_bound for part in sessions),
             marks=Marks(item.repository).of_commit(info),
         )
 

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, Decimal
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from hansard.pricing.cost import SUMS, Sums, rates_of
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
@@ -53,6 +53,13 @@ class WorkTimeline:
         return None
 
 
+class Spent(NamedTuple):
+    """An amount of money; None if no price is known."""
+
+    cost_usd: Decimal | None
+    is_lower_bound: bool = False
+
+
 class AllocatedCosts:
     """What the messages of sessions cost, allocated by time to calls or commits."""
 
@@ -75,9 +82,12 @@ class AllocatedCosts:
                 found.setdefault(target, Sums()).add(row[0], row[1], row[3:])
         return found
 
-    def money(self, sums: Sums | None) -> Decimal | None:
-        """What sums cost; None if no price is known."""
-        return None if sums is None else sums.row({}, {}, self._rates, "auto").cost_usd
+    def spent(self, sums: Sums | None) -> Spent:
+        """What sums cost."""
+        if sums is None:
+            return Spent(None)
+        row = sums.row({}, {}, self._rates, "auto")
+        return Spent(row.cost_usd, row.is_lower_bound)
 
 
 def share(cost: Decimal | None, lines: int, of: int) -> Decimal | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import HansardError
-from hansard.git.costs import AllocatedCosts, WorkTimeline, share
+from hansard.git.costs import AllocatedCosts, Spent, WorkTimeline, share
 from hansard.model.blame import BlamedCommit, Mark, RecordedEdit
 from hansard.model.time import from_milliseconds
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
@@ -86,6 +86,7 @@ class Describer:
     ) -> RecordedEdit:
         call = source.call
         _, tool_use_id, root, transcript, generation, block, title, model, is_main = row
+        spent = self._cost(call.session_id, call.id, shells)
         turn, prompt = self._turn(call.session_id, call.agent_id, call.id, is_main=bool(is_main))
         return RecordedEdit(
             number=number,
@@ -100,21 +101,22 @@ class Describer:
             path=source.write.path,
             added=added,
             lines=lines,
-            cost_usd=self._cost(call.session_id, call.id, shells),
+            cost_usd=spent.cost_usd,
             root=root,
             transcript=transcript,
             generation=generation,
             offset=(call.id & OFFSET_MASK) - block,
             block=block,
             tool_use_id=tool_use_id,
+            is_lower_bound=spent.is_lower_bound,
         )
 
-    def _cost(self, session_id: str, call: int, shells: Iterable[tuple[int, int]]) -> Decimal | None:
+    def _cost(self, session_id: str, call: int, shells: Iterable[tuple[int, int]]) -> Spent:
         if session_id not in self._spent:
             work = [(row[0], row[1]) for row in self._reader.rows(_WORK, (session_id,))]
             timeline = WorkTimeline.of(self._reader, session_id, [*work, *shells])
             self._spent[session_id] = self._costs.allocate(session_id, timeline.call_at)
-        return self._costs.money(self._spent[session_id].get(call))
+        return self._costs.spent(self._spent[session_id].get(call))
 
     def share(self, edit: RecordedEdit | None, certainty: str) -> Decimal | None:
         """The cost of one line of an edit; lines claimed only by a time window have no share."""

@@ -6,33 +6,40 @@ each row depends on one call alone, and calls do not change.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from hansard.clients import client_of
 from hansard.clients.entries import Answered, Called, Change, Hunk, Readable, Replacement, lines_of
 from hansard.git.matching import Block, key_of, line_hash
+from hansard.git.shell import Substitution, made_commits, read_command
 from hansard.query.duplicates import find_copies
 from hansard.query.reader import like
+from hansard.query.transcripts import AGENT_OF_CALL
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.clients.protocol import EntryReader
     from hansard.git.cache import EditCache
-    from hansard.git.repository import Repository
+    from hansard.git.repository import CommitInfo, Repository
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 
 _LONGEST = 16 << 20  # bytes of a transcript line that is read for this
 _SPAN = 1 << 20  # bytes of a transcript read at once
 _MOST_LINES = 20_000  # of a file whose two versions are compared here
+SLACK = 2_000
+"""Milliseconds: git has second precision."""
+_LONGEST_REPLACED = 1_000  # characters of a line in which text is replaced
 _CHANGED = "c.change IS NOT NULL"
 
 
@@ -56,6 +63,8 @@ class CallWrites(Struct, frozen=True, array_like=True):
     made: tuple[tuple[str, str], ...] = ()  # hash and subject of commits
     commits: bool = False  # a shell command that ran `git commit` or the like
     cwd: str = ""
+    substitutions: tuple[Substitution, ...] = ()  # what `sed` or `perl` replaced in files
+    worktrees: tuple[str, ...] = ()  # folders of `git worktree add`
 
 
 class RecordedCall(Struct, frozen=True):
@@ -72,10 +81,11 @@ class RecordedCall(Struct, frozen=True):
     is_shell: bool
 
 
-_SELECT = (
-    "SELECT c.id, c.tool, coalesce(c.ts, c.result_ts, 0), coalesce(c.result_ts, c.ts, 0), t.session_id, t.agent_id, c.path, c.tool_use_id,"
-    f" c.result_id, c.is_error FROM tool_calls c CROSS JOIN transcripts t ON t.id = c.id >> {OFFSET_BITS}"
+_COLUMNS = (
+    "SELECT c.id, c.tool, coalesce(c.ts, c.result_ts, 0), coalesce(c.result_ts, c.ts, 0), t.session_id,"
+    f" {AGENT_OF_CALL}, c.path, c.tool_use_id, c.result_id, c.is_error"
 )
+_SELECT = f"{_COLUMNS} FROM tool_calls c CROSS JOIN transcripts t ON t.id = c.id >> {OFFSET_BITS}"
 
 
 class Edits:
@@ -107,8 +117,7 @@ class Edits:
                 )
                 found.update((row[0], row) for row in rows)
         shells = self._reader.rows(
-            "SELECT c.id, c.tool, coalesce(c.ts, c.result_ts, 0), coalesce(c.result_ts, c.ts, 0), t.session_id, t.agent_id, c.path, c.tool_use_id,"
-            " c.result_id, c.is_error FROM json_each(?) s CROSS JOIN transcripts t ON t.session_id = s.value CROSS JOIN tool_calls c"
+            f"{_COLUMNS} FROM json_each(?) s CROSS JOIN transcripts t ON t.session_id = s.value CROSS JOIN tool_calls c"
             f" ON c.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
             " WHERE c.tool IN (SELECT value FROM json_each(?))",
             (json.dumps(list(sessions)), json.dumps([*self._shells])),
@@ -137,7 +146,7 @@ class Edits:
         found = [
             RecordedCall(row[0], row[1], row[2], row[3], row[4], row[5], row[6], told, row[1] in self._shells)
             for row in rows
-            if (told := known.get(row[0])) is not None and (told.writes or told.names or told.commits)
+            if (told := known.get(row[0])) is not None and (told.writes or told.names or told.commits or told.worktrees)
         ]
         return sorted(found, key=lambda call: (call.ts, call.id))
 
@@ -262,7 +271,33 @@ def _shell(asked: tuple[Readable, Called] | None, answered: tuple[Readable, Answ
     read = read_command(command, cwd)
     output = answered[1].text() if answered is not None and read.commits else ""
     writes = tuple(Write(item.path, (Block(tuple(item.lines), (True,) * len(item.lines)),)) for item in read.writes)
-    return CallWrites(writes, tuple(read.names), tuple(made_commits(output)), read.commits, cwd)
+    made = tuple(made_commits(output))
+    return CallWrites(
+        writes, tuple(read.names), made, read.commits, cwd, tuple(read.substitutions), tuple(read.worktrees)
+    )
+
+
+def made(call: RecordedCall, commit: str, info: CommitInfo) -> bool:
+    """Whether a shell command made a commit: it printed the hash, or (before a rebase) the same subject at the same time."""
+    if not call.told.commits:
+        return False
+    for name, subject in call.told.made:
+        if commit.startswith(name) or (subject == info.subject and abs(call.ended - info.authored * 1000) < 5_000):
+            return True
+    return not call.told.made and call.ts - SLACK <= info.authored * 1000 <= call.ended + SLACK
+
+
+def replaced(block: Block, substitutions: Sequence[Substitution]) -> Block | None:
+    """A block after substitutions, with the lines that they changed as the added ones; None if there are none."""
+    lines = list(block.lines)
+    for item in substitutions:
+        pattern = re.compile(item.pattern)
+        for number, line in enumerate(lines):
+            if block.added[number] and len(line) <= _LONGEST_REPLACED:
+                with contextlib.suppress(re.error, IndexError):  # a reference to a group that the pattern does not have
+                    lines[number] = pattern.sub(item.replacement, line)
+    changed = tuple(line != before for line, before in zip(lines, block.lines, strict=True))
+    return Block(tuple(lines), changed) if any(changed) else None
 
 
 def _hashes(told: CallWrites) -> set[int]:
@@ -274,6 +309,17 @@ def _hashes(told: CallWrites) -> set[int]:
         for line, is_added in zip(block.lines, block.added, strict=True)
         if is_added and len(key := key_of(line)) >= 12
     }
+
+
+def _folder_of(path: str, files: Container[str], cwd: str) -> str:
+    """The longest part of a path whose rest is one of these files; empty without one. A bare name counts only in `cwd`."""
+    place = path.find("/", 1)
+    while place > 0:
+        folder, name = path[:place], path[place + 1 :]
+        if name in files and ("/" in name or folder == cwd):
+            return folder
+        place = path.find("/", place + 1)
+    return ""
 
 
 class Places:
@@ -289,9 +335,50 @@ class Places:
             "SELECT path FROM worktrees WHERE repository IN (SELECT value FROM json_each(?1)) OR path IN (SELECT value FROM json_each(?1))",
             (json.dumps(roots),),
         )
-        self.roots = list(dict.fromkeys([*roots, *(row[0].rstrip("/\\") for row in known)]))
-        self._prefixes = tuple(sorted((f"{root.replace(os.sep, '/')}/" for root in self.roots), key=len, reverse=True))
         self._name = os.path.basename(os.path.realpath(repository.root))
+        self.roots: list[str] = []
+        self.add_roots([*roots, *(row[0].rstrip("/\\") for row in known), *self._namesakes()])
+
+    def _namesakes(self) -> Iterator[str]:
+        """Folders of the same name in which sessions worked: on another machine, or before the repository was moved or cloned."""
+        for row in self._reader.rows("SELECT DISTINCT project, cwd FROM sessions"):
+            for folder in dict.fromkeys(row):
+                before, found, _ = (folder.replace("\\", "/") + "/").partition(f"/{self._name}/")
+                if found:
+                    yield folder[: len(before) + 1 + len(self._name)]
+
+    def add_roots(self, roots: Iterable[str]) -> None:
+        """Add folders that were working trees of the repository."""
+        self.roots = list(dict.fromkeys([*self.roots, *roots]))
+        self._prefixes = tuple(sorted((f"{root.replace(os.sep, '/')}/" for root in self.roots), key=len, reverse=True))
+        self._sessions = None
+
+    def possible_roots(self) -> dict[str, set[str]]:
+        """Folders elsewhere in which nearly all files that sessions changed are ones that the repository tracks, each with these sessions."""
+        files = set(self._repository.files())
+        changed: Counter[str] = Counter()
+        tracked: Counter[tuple[str, str]] = Counter()
+        for session_id, cwd, path in self._reader.rows(
+            "SELECT s.session_id, s.cwd, f.path FROM session_files f JOIN sessions s ON s.session_id = f.session_id"
+            " WHERE f.changes > 0 AND s.cwd <> ''"
+        ):
+            slashed = path.replace("\\", "/")
+            if self._holds(cwd) or slashed.startswith(self._prefixes):
+                continue
+            changed[session_id] += 1
+            folder = _folder_of(slashed, files, cwd.replace("\\", "/").rstrip("/"))
+            if folder:
+                tracked[folder, session_id] += 1
+        found: dict[str, set[str]] = {}
+        for (folder, session_id), count in tracked.items():
+            if count * 4 >= changed[session_id] * 3:
+                found.setdefault(folder, set()).add(session_id)
+        return found
+
+    def is_lost_sibling(self, folder: str) -> bool:
+        """Whether a folder was beside a working tree and is not there any more."""
+        beside = {os.path.dirname(root) for root in self.roots}
+        return os.path.dirname(folder) in beside and not os.path.lexists(folder)
 
     def relative(self, path: str) -> str | None:
         """A path from a transcript relative to the repository; None if it is elsewhere."""
@@ -327,83 +414,3 @@ class Places:
     def _holds(self, folder: str) -> bool:
         slashed = folder.replace("\\", "/").rstrip("/") + "/"
         return slashed.startswith(self._prefixes) or slashed.endswith(f"/{self._name}/")
-
-
-_LONGEST_COMMAND = 1 << 20  # characters of a command that are examined
-_MOST_NAMES = 64
-_HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)([A-Za-z_][A-Za-z0-9_]{0,60})\1")
-_TARGET = re.compile(r">>?[ \t]*(\"[^\"\n]{1,1000}\"|'[^'\n]{1,1000}'|[^\s;&|<>()'\"]{1,1000})")
-_TEE = re.compile(r"\btee[ \t]+(?:-a[ \t]+)?(\"[^\"\n]{1,1000}\"|'[^'\n]{1,1000}'|[^\s;&|<>()'\"]{1,1000})")
-_ECHO = re.compile(r"^[ \t]*echo[ \t]+(?:-e[ \t]+)?(?:'([^'\n]{1,2000})'|\"([^\"\n$`\\]{1,2000})\")[ \t]*>>?")
-_CD = re.compile(r"^[ \t]*cd[ \t]+(\"[^\"\n]{1,1000}\"|'[^'\n]{1,1000}'|[^\s;&|<>()'\"]{1,1000})[ \t]*(?:&&|;|$)")
-_NAME = re.compile(r"[\w@+./-]{1,300}")
-_CHANGES = re.compile(
-    r"\bsed\b[^|;&\n]{0,300}\s(?:-i|--in-place)|\bperl\b[^|;&\n]{0,100}\s-\w{0,4}i|\btee\b|\bpatch\b|\bgit (?:apply|mv|checkout|restore|stash)\b"
-    r"|\b(?:mv|cp)\b|write_text|writeFile|\bopen\(|\b(?:prettier|black|isort|ruff|gofmt|rustfmt|eslint|biome|clang-format|dprint)\b|>[ \t]*[\w./~-]"
-)
-_COMMITS = re.compile(r"\bgit\b[^\n;&|]{0,300}?\s(?:commit|merge|cherry-pick|revert|rebase|am|pull)\b")
-_MADE = re.compile(r"^\[[^\]\n]{1,200}? ([0-9a-f]{7,40})\] ([^\n]{0,300})", re.MULTILINE)
-
-
-class ShellWrite(NamedTuple):
-    """Lines that a command put into a file."""
-
-    path: str
-    lines: list[str]
-
-
-class ShellCommand(NamedTuple):
-    """What a command line reveals."""
-
-    writes: list[ShellWrite]
-    names: list[str]  # words that may be files it changed
-    commits: bool  # it runs `git commit` or the like
-
-
-def read_command(command: str, cwd: str) -> ShellCommand:
-    """What a command writes, and which other files it may change."""
-    command = command[:_LONGEST_COMMAND]
-    writes: list[ShellWrite] = []
-    rest: list[str] = []
-    lines = command.split("\n")
-    folder = cwd
-    number = 0
-    while number < len(lines):
-        line = lines[number]
-        number += 1
-        rest.append(line)
-        if (moved := _CD.match(line)) is not None:
-            folder = _join(folder, _bare(moved[1]))
-        target = _TEE.search(line) or _TARGET.search(line)
-        echoed = _ECHO.match(line)
-        if echoed is not None and target is not None:
-            writes.append(ShellWrite(_join(folder, _bare(target[1])), [echoed[1] or echoed[2] or ""]))
-        for found in _HEREDOC.finditer(line):
-            end = number
-            while end < len(lines) and lines[end].strip() != found[2]:
-                end += 1
-            body = lines[number:end]
-            number = min(end + 1, len(lines))
-            if target is not None and body:
-                writes.append(ShellWrite(_join(folder, _bare(target[1])), body))
-            else:
-                rest += body  # a script: it may change what it names
-    said = "\n".join(rest)
-    names: list[str] = []
-    if _CHANGES.search(said) is not None:
-        known = (name[0] for name in _NAME.finditer(said) if "." in name[0].strip(".") or "/" in name[0])
-        names = list(dict.fromkeys(known))[:_MOST_NAMES]
-    return ShellCommand(writes, names, _COMMITS.search(said) is not None)
-
-
-def made_commits(output: str) -> list[tuple[str, str]]:
-    """The hashes and subjects that `git commit` printed."""
-    return [(found[1], found[2]) for found in _MADE.finditer(output[:_LONGEST_COMMAND])]
-
-
-def _bare(word: str) -> str:
-    return word[1:-1] if word[:1] in ("'", '"') else word
-
-
-def _join(folder: str, path: str) -> str:
-    return os.path.normpath(os.path.join(folder or "/", path)).replace(os.sep, "/")

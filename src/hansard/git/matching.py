@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -25,6 +25,9 @@ _LONG = 26  # letters of a line that nobody writes twice by chance
 _ALIKE = 0.7  # similarity of a partly changed line
 _LONGEST_GAP = 80  # lines between two stretches of one block
 _SHORT_GAP = 8  # in which a line may count as a changed one
+_REFLOWED = 16  # letters of lines of an edit that were broken or joined
+_HEAD = 8  # characters by which these are looked up
+_LONGEST_RUN = 20_000  # characters of lines that are compared at once
 
 
 class FileLine(NamedTuple):
@@ -43,6 +46,7 @@ class Candidate(NamedTuple):
     ts: int
     is_same_file: bool
     block: Block
+    still: frozenset[int] = frozenset()  # lines of the block that are still in the file it was written to: no evidence
 
 
 class Claim(NamedTuple):
@@ -100,6 +104,7 @@ class Matcher:
         for item in found:
             if self._lay(item, candidates[item.candidate], claims, used):
                 laid.setdefault(item.candidate, []).append(item)
+        self._find_reflowed(candidates, claims, used)
         for number, items in laid.items():
             self._fill_gaps(candidates[number], number, sorted(items, key=lambda item: item.first), claims, used)
         return claims
@@ -131,6 +136,9 @@ class Matcher:
                 reached[place - start] = start + high
                 first, begin, length = place - low, start - low, low + high
                 evidence = self._evidence(first, length)
+                evidence -= sum(
+                    self._weights[first + at - begin] for at in candidate.still if begin <= at < begin + length
+                )
                 if is_file:  # a line at the beginning or end of both is in its original place
                     evidence += (first == begin == 0) + (
                         begin + length == len(keys) and first + length == len(self._keys)
@@ -199,7 +207,56 @@ class Matcher:
             if telling[0] <= place <= telling[-1] or self._lines[place].commit == (top if place < telling[0] else end)
         ]
 
-    # -- between two stretches of one block: reformatted, or changed in part
+    # -- lines that a formatter broke or joined
+
+    def _find_reflowed(
+        self, candidates: Sequence[Candidate], claims: list[Claim | None], used: set[tuple[int, int]]
+    ) -> None:
+        """Claim lines that have the characters of an edit's lines, on more or fewer lines than the edit."""
+        free = [claim is None and line.is_open for claim, line in zip(claims, self._lines, strict=True)]
+        heads: dict[str, list[tuple[_Stream, int]]] = {}
+        for stream in _streams(range(len(free)), free.__getitem__, lambda place: self._lines[place].text):
+            for index in range(len(stream.numbers)):
+                heads.setdefault(stream.head(index), []).append((stream, index))
+        heads.pop("", None)
+        for number in sorted(range(len(candidates)), key=lambda number: candidates[number].ts, reverse=True):
+            candidate = candidates[number]
+            block = candidate.block
+            unused = [added and (number, start) not in used for start, added in enumerate(block.added)]
+            for written in _streams(range(len(unused)), unused.__getitem__, block.lines.__getitem__):
+                self._claim_reflowed(number, candidate, written, heads, claims, used)
+
+    def _claim_reflowed(
+        self,
+        number: int,
+        candidate: Candidate,
+        written: _Stream,
+        heads: dict[str, list[tuple[_Stream, int]]],
+        claims: list[Claim | None],
+        used: set[tuple[int, int]],
+    ) -> None:
+        begin = 0
+        while begin < len(written.numbers):
+            step = 1
+            for stream, index in heads.get(written.head(begin), ()):
+                size, count = stream.shared(index, written, begin)
+                places, starts = stream.numbers[index : index + size], written.numbers[begin : begin + count]
+                told = "".join(_bare(candidate.block.lines[start]) for start in starts if start not in candidate.still)
+                if (
+                    letters_in(told) < (_REFLOWED if candidate.is_same_file else _LONG)
+                    or [self._keys[place] for place in places]
+                    == [key_of(candidate.block.lines[start]) for start in starts]
+                    or any(claims[place] is not None or candidate.ts > self._lines[place].until for place in places)
+                ):
+                    continue
+                for place in places:
+                    claims[place] = Claim(candidate.edit, "moved")
+                used.update((number, start) for start in starts)
+                step = count
+                break
+            begin += step
+
+    # -- between two stretches of one block: changed in part
 
     def _fill_gaps(
         self,
@@ -220,45 +277,8 @@ class Matcher:
                 if claims[place] is None and self._lines[place].is_open and candidate.ts <= self._lines[place].until
             ]
             written = [start for start in starts if candidate.block.added[start] and (number, start) not in used]
-            if free and written:
-                self._reformatted(candidate, free, written, claims)
-                if len(places) <= _SHORT_GAP and len(starts) <= _SHORT_GAP:
-                    self._changed(candidate, number, free, written, claims, used)
-
-    def _reformatted(
-        self, candidate: Candidate, free: list[int], written: list[int], claims: list[Claim | None]
-    ) -> None:
-        """Claim lines that were broken or joined: whole lines of the edit, compared by character, on other lines."""
-        ends = {0: 0}  # number of characters -> number of the edit's lines
-        stream = ""
-        for count, start in enumerate(written, 1):
-            stream += _bare(candidate.block.lines[start])
-            ends.setdefault(len(stream), count)
-        first = 0
-        while first < len(free):
-            step = 1
-            for begin, count in ends.items():
-                found = self._run(free, first, stream, begin)
-                whole = [size for size in found if begin + found[size] in ends and found[size] >= 8]
-                whole = [size for size in whole if ends[begin + found[size]] - count != size]
-                if whole:
-                    step = max(whole)
-                    for place in free[first : first + step]:
-                        claims[place] = Claim(candidate.edit, "moved")
-                    break
-            first += step
-
-    def _run(self, free: list[int], first: int, stream: str, begin: int) -> dict[int, int]:
-        """For each number of lines from `first` on that continue the stream, how many characters they have."""
-        found: dict[int, int] = {}
-        at = begin
-        for size, place in enumerate(free[first:], 1):
-            text = _bare(self._lines[place].text)
-            if not stream.startswith(text, at):
-                break
-            at += len(text)
-            found[size] = at - begin
-        return found
+            if free and written and len(places) <= _SHORT_GAP and len(starts) <= _SHORT_GAP:
+                self._changed(candidate, number, free, written, claims, used)
 
     def _changed(
         self,
@@ -284,6 +304,56 @@ class Matcher:
                     break
 
 
+class _Stream:
+    """Consecutive lines as the characters that formatters do not change."""
+
+    __slots__ = ("_starts", "_text", "numbers")
+
+    def __init__(self, numbers: list[int], texts: list[str]) -> None:
+        self.numbers = numbers
+        self._text = "".join(texts)
+        self._starts = [0, *accumulate(map(len, texts))]
+
+    def head(self, index: int) -> str:
+        """The first characters of a line and those that follow; empty for a line without any, or with too few behind it."""
+        start = self._starts[index]
+        head = self._text[start : start + _HEAD]
+        return head if len(head) == _HEAD and self._starts[index + 1] > start else ""
+
+    def shared(self, index: int, other: _Stream, begin: int) -> tuple[int, int]:
+        """How many lines from `index` on, and of the other from `begin` on, have the same characters, both ending at the end of a line."""
+        mine, theirs = self._starts[index], other._starts[begin]
+        length = _shared_length(self._text[mine : mine + _LONGEST_RUN], other._text[theirs : theirs + _LONGEST_RUN])
+        ends = {
+            end - theirs: count for count, end in enumerate(other._starts[begin + 1 :], 1) if end - theirs <= length
+        }
+        best = (0, 0)
+        for size, end in enumerate(self._starts[index + 1 :], 1):
+            if end - mine > length:
+                break
+            if end - mine in ends and end > mine:
+                best = size, ends[end - mine]
+        return best
+
+
+def _shared_length(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((number for number, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other)))
+
+
+def _streams(numbers: Iterable[int], is_free: Callable[[int], bool], text: Callable[[int], str]) -> Iterator[_Stream]:
+    """The runs of free lines, which end at empty lines."""
+    run: list[int] = []
+    for number in [*numbers, -1]:
+        if number >= 0 and is_free(number) and text(number).strip():
+            run.append(number)
+        elif run:
+            yield _Stream(run, [_bare(text(place)) for place in run])
+            run = []
+
+
+@lru_cache(maxsize=1 << 16)
 def _bare(text: str) -> str:
     """The characters of a line that formatters do not change."""
     return "".join(character for character in key_of(text) if character not in ",()\\;'")
