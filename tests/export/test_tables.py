@@ -160,8 +160,11 @@ def test_without_duckdb_it_is_said_how_to_get_it(
     demo: Hansard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "duckdb", None)
-    with pytest.raises(UsageError, match=r"hansard\[parquet\]"):
-        demo.export(None, tmp_path / "out", format="parquet")
+    for place in (tmp_path / "new" / "out", tmp_path / "sessions.parquet"):
+        with pytest.raises(UsageError, match=r"hansard\[parquet\]"):
+            demo.export(None, place, format="parquet")
+    assert not list(tmp_path.iterdir())
+    assert demo.export(None, tmp_path / "sessions.csv", format="csv").files
 
 
 def _without_zone(value: Any) -> Any:

@@ -14,6 +14,7 @@ from hansard.engine import Hansard
 from hansard.errors import NotFound
 from hansard.model.display import Turn
 from hansard.model.sessions import Session
+from hansard.render.format import turn_facts, turn_time
 from hansard.thread.thread import Thread
 from tests.recordings import History
 from tests.sync import making
@@ -241,7 +242,7 @@ def test_a_turn_ends_with_its_last_answer_or_result(place: making.Tree) -> None:
     assert lasting(read(place, lines)) == [180.0]
 
 
-def test_the_clients_own_duration_wins(place: making.Tree) -> None:
+def test_a_turn_has_an_active_and_an_elapsed_time(place: making.Tree) -> None:
     lines = [
         user(A, "p", "Begin."),
         assistant(A, "a", "msg_01", "Yes.", 1, "p"),
@@ -250,4 +251,31 @@ def test_the_clients_own_duration_wins(place: making.Tree) -> None:
         user(A, "q", "Go on.", 200),
         assistant(A, "b", "msg_02", "No.", 201, "q"),
     ]
-    assert lasting(read(place, lines)) == [30.3, 60.0]
+    turns = read(place, lines)
+    assert lasting(turns) == [60.0, 60.0]
+    assert [turn.active_ms for turn in turns] == [30_300, None]
+    assert [turn_time(turn) for turn in turns] == ["30 s active, 1 min elapsed", "1 min"]
+
+
+def test_a_turn_is_not_shorter_than_the_command_in_it(place: making.Tree) -> None:
+    """The client leaves out the wait for it."""
+    lines = [
+        user(A, "p", "Begin."),
+        assistant(A, "a", "msg_01", [call("t1", "Bash", command="make")], 0.5, "p"),
+        result(A, "r", "t1", "done", 10.5),
+        assistant(A, "b", "msg_02", "Done.", 11, "r"),
+        entry("system", A, "d", 11, subtype="turn_duration", durationMs=62_000),
+    ]
+    (turn,) = read(place, lines)
+    assert turn_time(turn) == "1 min 2 s active, 11 min elapsed"
+    assert turn_facts(turn)[0] == ["1 min active, 11 min elapsed"]
+
+
+def test_a_turn_ends_no_earlier_than_the_client_was_active(place: making.Tree) -> None:
+    lines = [
+        user(A, "p", "Begin."),
+        assistant(A, "a", "msg_01", "Yes.", 1, "p"),
+        entry("system", A, "d", 1, subtype="turn_duration", durationMs=90_000),
+    ]
+    (turn,) = read(place, lines)
+    assert turn_time(turn) == "1 min 30 s"

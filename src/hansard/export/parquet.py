@@ -28,9 +28,15 @@ _SETTINGS: dict[str, Any] = {
 
 
 class Parquet:
-    """Writes tables; DuckDB is started at the first one."""
+    """Writes tables; DuckDB is started at the first one, and must be installed."""
 
     def __init__(self) -> None:
+        from importlib.util import find_spec
+
+        if find_spec("duckdb") is None:
+            raise UsageError(
+                "parquet needs DuckDB, which is not installed; add it with: pip install 'hansard[parquet]'"
+            )
         self._db: Any = None
 
     def close(self) -> None:
@@ -61,12 +67,8 @@ class Parquet:
 
 
 def _connected() -> Any:
-    try:
-        import duckdb
-    except ImportError as error:
-        raise UsageError(
-            "parquet needs DuckDB, which is not installed; add it with: pip install 'hansard[parquet]'"
-        ) from error
+    import duckdb
+
     return duckdb.connect(":memory:", config=_SETTINGS)
 
 

@@ -34,7 +34,7 @@ def export_tables(
     state = export.fingerprints.of_tables(None if whole else sessions)
     paths = {name: export.to if export.single else name + ENDINGS[export.form][0] for name in tables}
     export.refuse_strangers(list(paths.values()))
-    parquet = Parquet()
+    parquet = Parquet() if export.form == "parquet" else None
     try:
         for number, (name, path) in enumerate(paths.items()):
             fingerprint = f"{export.form} {name} {state}"
@@ -42,14 +42,15 @@ def export_tables(
             if progress is not None:
                 progress(number + 1, len(paths))
     finally:
-        parquet.close()
+        if parquet is not None:
+            parquet.close()
         export.save()
     return export.result()
 
 
 def _export_table(
     export: Export,
-    parquet: Parquet,
+    parquet: Parquet | None,
     name: str,
     path: str,
     fingerprint: str,
@@ -64,7 +65,7 @@ def _export_table(
         else:
             ids = None if whole else [session.session_id for session in sessions]
             table = Table(export.store.reader, name, ids, export.store.redact)
-            if export.form == "csv":
+            if parquet is None:
                 from hansard.export.sheets import sheet
 
                 written = write_file(place, sheet([column.name for column in table.columns], table.rows()))

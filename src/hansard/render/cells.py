@@ -28,6 +28,7 @@ _WRITERS: dict[Kind, Callable[[Any], str]] = {
     Kind.LABEL: str,
     Kind.TITLE: titled,
     Kind.ID: lambda value: one_line(value[:8]),
+    Kind.PATH: one_line,
     Kind.MODEL: model_name,
     Kind.TOOL: tool_name,
     Kind.COUNT: lambda value: f"{value:,}",

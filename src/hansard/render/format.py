@@ -7,7 +7,7 @@ cannot show a sign it shows a question mark, and that means something here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta, tzinfo
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING
@@ -17,11 +17,16 @@ from hansard.model.tools import mcp_parts
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:
+    from hansard.model.blame import BlameReport, Commit, CommitPage, CommitReport, Contribution, RecordedEdit
     from hansard.model.display import CallFacts, Turn
     from hansard.model.files import Problem
     from hansard.model.ledger import Budget, Tokens, UsageRow
+    from hansard.model.search import PromptPage
     from hansard.model.sessions import Session
+    from hansard.model.threads import Agent
+    from hansard.thread.structure import OutlineTurn
 
+_NOTICEABLE = timedelta(seconds=1)
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -275,9 +280,29 @@ def session_counts(session: Session) -> list[str]:
     failed = f" ({session.tool_errors:,} failed)" if session.tool_errors else ""
     return [
         many(session.prompts, "prompt"),
-        many(session.messages, "message"),
+        many(session.api_messages, "message"),
         many(session.tool_calls, "tool call") + failed,
     ]
+
+
+def agent_counts(agent: Agent) -> list[str]:
+    """How many messages and tool calls a subagent has, in words, and whether its transcript is gone."""
+    counts = [many(agent.messages, "message"), many(agent.tool_calls, "tool call")]
+    return [*counts, "reconstructed from progress records"] if agent.is_reconstructed else counts
+
+
+def prompt_counts(page: PromptPage) -> str:
+    """How many prompts a list has, counted as everywhere, and what else people typed, in words."""
+    of = page.sources.get
+    counts = [
+        (of("prompt", 0) + of("queued", 0), "prompt"),
+        (of("command", 0), "command"),
+        (of("bash", 0), "shell command"),
+    ]
+    words = [many(count, name) for count, name in counts if count]
+    if lost := of("history", 0):
+        words.append(f"{lost:,} only in history.jsonl")
+    return ", ".join(words)
 
 
 def changed_lines(session: Session) -> list[str]:
@@ -287,11 +312,25 @@ def changed_lines(session: Session) -> list[str]:
     return [f"+{session.lines_added:,} -{session.lines_removed:,} lines in {many(session.files_changed, 'file')}"]
 
 
+def turn_time(turn: Turn | OutlineTurn, write: Callable[[timedelta], str] = lasting) -> str:
+    """How long a turn took, and how long the client was active if it says much less; empty if unknown."""
+    if turn.started_at is None or turn.ended_at is None or turn.ended_at <= turn.started_at:
+        return ""
+    elapsed = turn.ended_at - turn.started_at
+    return worked(elapsed, elapsed if turn.active_ms is None else timedelta(milliseconds=turn.active_ms), write)
+
+
+def worked(elapsed: timedelta, active: timedelta, write: Callable[[timedelta], str] = lasting) -> str:
+    """A stretch of time, and how much of it was active if that is much less."""
+    if elapsed - active <= max(_NOTICEABLE, elapsed / 10):
+        return write(elapsed)
+    return f"{write(active)} active, {write(elapsed)} elapsed"
+
+
 def turn_facts(turn: Turn) -> tuple[list[str], int]:
     """How long a turn took, in words, if it is known; and the tokens it was given."""
-    facts = []
-    if turn.started_at is not None and turn.ended_at is not None and turn.ended_at > turn.started_at:
-        facts.append(duration(int((turn.ended_at - turn.started_at).total_seconds() * 1000)))
+    time = turn_time(turn, lambda span: duration(int(span.total_seconds() * 1000)))
+    facts = [time] if time else []
     used = turn.tokens
     return facts, used.input + used.cache_read + used.cache_write_5m + used.cache_write_1h
 
@@ -301,10 +340,14 @@ def listed_cost(session: Session) -> str:
     return cost(session.cost_usd, lower_bound=session.lower_bound_messages > 0, unpriced=bool(session.unpriced_models))
 
 
+def attributed_cost(work: RecordedEdit | BlameReport | CommitReport | Contribution | Commit | CommitPage) -> str:
+    """What went into lines or commits, with its mark."""
+    return cost(work.cost_usd, lower_bound=work.is_lower_bound, unpriced=False)
+
+
 def row_cost(row: UsageRow) -> str:
     """What a row costs, with its mark."""
-    bounds = row.lower_bound_messages + row.understated_messages > 0
-    return cost(row.cost_usd, lower_bound=bounds, unpriced=row.unpriced_messages > 0)
+    return cost(row.cost_usd, lower_bound=row.is_lower_bound, unpriced=row.unpriced_messages > 0)
 
 
 def budget_cost(budget: Budget) -> str:

@@ -14,6 +14,7 @@ from hansard.model.display import Checklist, Code, Console, Diff, Facts, Part, P
 from hansard.model.serialize import plain
 from hansard.render.depth import DEPTHS, TYPED, Depth, not_shown, says_again
 from hansard.render.format import (
+    agent_counts,
     call_facts,
     changed_lines,
     dollars,
@@ -237,7 +238,7 @@ class _Drawing:
         if not isinstance(agent, Agent):
             return "**Subagent**"
         about = ": ".join(filter(None, (one_line(agent.agent_type), one_line(agent.description))))
-        counts = f"{many(agent.messages, 'message')}, {many(agent.tool_calls, 'tool call')}"
+        counts = ", ".join(agent_counts(agent))
         return f"**Subagent** {escape(about)} ({code_span(one_line(agent.agent_id))}, {counts})"
 
     # -- parts

@@ -28,7 +28,7 @@ PERIODS = {"day": "today", "week": "this week", "month": "this month"}
 
 def data_words(data: PriceData) -> str:
     words = one_line(f"{data.source} {data.version}".strip())
-    words += f", the newest of {one_line(data.dated)}" if data.dated else ""
+    words += f", latest as of {one_line(data.dated)}" if data.dated else ""
     words += f", fetched {data.fetched_at:%Y-%m-%d}" if data.fetched_at else ""
     return words + (f", {data.overrides} of your own" if data.overrides else "")
 
@@ -111,15 +111,15 @@ def usage_cost(row: UsageRow) -> Cost:
 # -- blocks
 
 
-def pause(blocks: Sequence[BillingBlock], number: int) -> str:
-    """The length of a gap between blocks, from message to message."""
+def gap_length(blocks: Sequence[BillingBlock], number: int) -> tuple[int, str]:
+    """The length of a gap between blocks, from message to message, and its unit."""
     start, end = blocks[number].start, blocks[number].end
     if number and (before := blocks[number - 1].usage) is not None:
         start = before.last_at or start
     if number + 1 < len(blocks) and (after := blocks[number + 1].usage) is not None:
         end = after.first_at or end
     hours = round((end - start) / timedelta(hours=1))
-    return f"{hours} h" if hours < 48 else f"{round(hours / 24)} days"
+    return (hours, "hour") if hours < 48 else (round(hours / 24), "day")
 
 
 # -- keys
@@ -137,6 +137,8 @@ def key_names(dimension: str, values: Iterable[str], zone: Zone, projects: Proje
             return _apart(values, lambda key: one_line(key)[:8], one_line)
         case "commit":
             return _apart(values, lambda key: key[:8], one_line)
+        case "pr":
+            return _apart(values, lambda key: one_line(key).rpartition("://")[2].replace("/pull/", "#"), one_line)
         case "subagent":
             return _apart(values, lambda key: one_line(key)[:10], one_line)
         case "project":

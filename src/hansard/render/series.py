@@ -71,9 +71,14 @@ class Measure:
         """Its name at the beginning of a sentence."""
         return "Cost" if self.is_money else "Tokens"
 
+    @property
+    def unit(self) -> str:
+        """What its numbers count."""
+        return "US dollars" if self.is_money else "tokens, cached ones included"
+
     def of(self, row: UsageRow) -> Amount:
         """The amount of a row."""
-        lower = row.lower_bound_messages > 0
+        lower = row.is_lower_bound
         if not self.is_money:
             return Amount(Decimal(row.tokens), lower=lower)
         return Amount(row.cost_usd, row.cost_usd is None or row.unpriced_messages > 0, lower)

@@ -15,9 +15,12 @@ from msgspec import Struct, field
 
 from hansard.errors import NotFound
 from hansard.model.threads import Fork
+from hansard.model.time import from_milliseconds as moment
 from hansard.storage import OFFSET_MASK
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from hansard.query.reader import Reader
     from hansard.thread.reader import ThreadReader
 
@@ -211,7 +214,8 @@ class BranchChoice(NamedTuple):
 
     branch: int
     offset: int  # where it begins; of branch 0: where the first fork is
-    text: str
+    text: str  # its first prompt; empty if only the answer is another
+    at: datetime | None = None
 
 
 class BranchLine(Struct, frozen=True):
@@ -252,13 +256,19 @@ def fork_places(thread: ThreadReader) -> dict[str, int]:
 
 def list_choices(thread: ThreadReader) -> list[BranchChoice]:
     """All branches of a thread with their first words, the one that the session went on with first."""
-    choices: list[BranchChoice] = []
-    for fork in thread.branches.forks:
-        for branch, uuid in zip(fork.branches[1:], fork.uuids[1:], strict=True):
-            offset = _place(thread, uuid)
-            row = thread.reader.one("SELECT substr(text, 1, 200) FROM prompts WHERE id = ?", (thread.low + offset,))
-            choices.append(BranchChoice(branch, offset, row[0] if row is not None else ""))
-    return [BranchChoice(0, _place(thread, thread.branches.forks[0].uuids[0]), ""), *choices] if choices else []
+    forks = thread.branches.forks
+    others = [pair for fork in forks for pair in zip(fork.branches[1:], fork.uuids[1:], strict=True)]
+    return [_choice(thread, branch, uuid) for branch, uuid in ((0, forks[0].uuids[0]), *others)] if others else []
+
+
+def _choice(thread: ThreadReader, branch: int, uuid: str) -> BranchChoice:
+    offset = _place(thread, uuid)
+    row = thread.reader.one(
+        "SELECT r.ts, substr(p.text, 1, 200) FROM records r LEFT JOIN prompts p ON p.id = r.id WHERE r.id = ?",
+        (thread.low + offset,),
+    )
+    ts, text = row if row is not None else (None, None)
+    return BranchChoice(branch, offset, text or "", moment(ts))
 
 
 def _place(thread: ThreadReader, uuid: str) -> int:

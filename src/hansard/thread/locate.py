@@ -116,7 +116,7 @@ def locate(thread: Thread, record: Record, offset: int) -> MessageLocation:
         calls = {part.call_id for part in line.parts() if isinstance(part, Answered) and part.call_id}
         if (here := _calling(conversation, calls)) is not None:
             return MessageLocation(thread, conversation, here, offset, exact=True)
-        if thread.agent is None and conversation.not_shown.get("sidechain"):
+        if thread.agent is None and line.is_aside:
             for agent in conversation.agents:
                 inside = thread.of(agent.agent_id)
                 found = inside.conversation()

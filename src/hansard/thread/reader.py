@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import posixpath
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from itertools import islice
+from itertools import count, islice
 from typing import Any, Protocol
 
 from hansard.clients import client_of
 from hansard.clients.entries import Answered, Called, QueuedPrompt, Readable, Said, Skipped
 from hansard.clients.lines import Issue
-from hansard.errors import NotFound
+from hansard.errors import Ambiguous, NotFound
 from hansard.model.names import shown_id
 from hansard.model.sessions import Session
 from hansard.model.threads import Agent, Conversation, Entry, ToolCall
 from hansard.model.time import from_milliseconds as moment
-from hansard.query.reader import Reader, like
+from hansard.query.reader import Reader
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 from hansard.thread.branches import open_branches
 from hansard.thread.structure import typed_lines
@@ -53,33 +53,52 @@ class LineSource(Protocol):
 
 
 def find_agent(reader: Reader, session_id: str, name: str) -> tuple[int, str | None, str]:
-    """A subagent by the beginning or the handle of its id: its transcript, its first record where that is another thread's file, its id."""
-    reader.teach("shown_id", shown_id)
-    row = reader.one(
-        "SELECT a.transcript, r.uuid, a.agent_id FROM agents a LEFT JOIN records r ON r.id = a.record_id"
-        " WHERE a.session_id = ?1 AND (a.agent_id LIKE ?2 ESCAPE '\\' OR shown_id(a.agent_id) = ?3)"
-        " ORDER BY shown_id(a.agent_id) = ?3 DESC, a.agent_id = ?3 DESC, a.agent_id",
-        (session_id, like(name)[1:], name),
-    )
-    if row is None:
+    """The subagent that a name means: its transcript, its first record where that is another thread's file, its id."""
+    known = list_agents(reader, session_id)
+    found = next(filter(None, _readings(known, name)), [])
+    if not found:
         raise NotFound(f"session {session_id} has no subagent {name!r}")
-    transcript, first_uuid, agent_id = row
-    return transcript, first_uuid, agent_id
+    if len(found) > 1:
+        shown = "\n".join(f"  {agent.agent_id}  {' '.join(agent.name.split())[:60]}" for agent in found[:8])
+        more = f"\n  and {len(found) - 8} more" if len(found) > 8 else ""
+        raise Ambiguous(f"{len(found)} subagents match {name!r}:\n{shown}{more}")
+    agent_id = found[0].agent_id
+    row: Any = reader.one(
+        "SELECT a.transcript, r.uuid FROM agents a LEFT JOIN records r ON r.id = a.record_id"
+        " WHERE a.session_id = ? AND a.agent_id = ?",
+        (session_id, agent_id),
+    )
+    return row[0], row[1], agent_id
+
+
+def _readings(known: Sequence[Agent], name: str) -> Iterator[list[Agent]]:
+    """What a name can mean, the most specific first: a handle, an id, a number, the beginning of an id, a description, a type."""
+    wanted = name.casefold()
+    yield [agent for agent in known if shown_id(agent.agent_id) == name]
+    yield [agent for agent in known if agent.agent_id == name]
+    if not name:
+        return
+    yield [agent for agent in known if agent.number and name.removeprefix("#") == str(agent.number)]
+    yield [agent for agent in known if agent.agent_id.startswith(name)]
+    yield [agent for agent in known if agent.description.casefold() == wanted]
+    yield [agent for agent in known if wanted in agent.description.casefold()]
+    yield [agent for agent in known if wanted in agent.agent_type.casefold()]
 
 
 def list_agents(reader: Reader, session_id: str) -> tuple[Agent, ...]:
     """A session's subagents, in the order they started."""
     rows = reader.rows(
         "SELECT a.agent_id, a.parent_agent, a.depth, a.agent_type, a.description, c.tool_use_id, a.linked_by, a.warmup,"
-        " a.started_at, a.ended_at, a.messages, a.tool_calls FROM agents a LEFT JOIN tool_calls c ON c.id = a.call_id"
+        " a.started_at, a.ended_at, a.messages, a.tool_calls, a.is_reconstructed FROM agents a LEFT JOIN tool_calls c ON c.id = a.call_id"
         " WHERE a.session_id = ? ORDER BY coalesce(a.started_at, 0), a.agent_id",
         (session_id,),
     )
-    return tuple(_agent(row) for row in rows)
+    numbers = count(1)
+    return tuple(_agent(row, 0 if row[7] else next(numbers)) for row in rows)
 
 
-def _agent(row: Any) -> Agent:
-    values: Any = (*row[:7], bool(row[7]), moment(row[8]), moment(row[9]), row[10], row[11])
+def _agent(row: Any, number: int) -> Agent:
+    values: Any = (*row[:7], bool(row[7]), moment(row[8]), moment(row[9]), row[10], row[11], bool(row[12]), number)
     return Agent(*values)
 
 
@@ -203,7 +222,7 @@ class ThreadReader:
             )
         }
         entries = self.entries
-        for record in _joined(self._decoded(start, end)):
+        for record in _joined(self._decoded(*self._bounds(start, end))):
             if isinstance(record, Issue):
                 self._unread(record)
             elif isinstance(record, Skipped):
@@ -222,6 +241,16 @@ class ThreadReader:
                     self._fetch(entry)
         while entries:
             yield self._given()
+
+    def _bounds(self, start: int, end: int | None) -> tuple[int, int | None]:
+        """Where to read between two offsets: a subagent inside another thread's file is a small part of it."""
+        if not self.inside:
+            return start, end
+        last = self.low + max(self.inside)
+        row = self.reader.one("SELECT length FROM records WHERE id = ?", (last,))
+        behind = max(self.inside) + row[0] + 1
+        start = max(start, min(self.inside))
+        return start, max(start, behind if end is None else min(end, behind))
 
     def _given(self) -> Entry:
         self.given += 1
@@ -250,7 +279,7 @@ class ThreadReader:
         if self.only is not None and record.is_entry and record.uuid not in self.only:
             return
         if self.only is None and record.is_aside:
-            self._skip("sidechain")
+            self._skip(record.aside_kind)
             return
         for part in record.parts():
             if isinstance(part, Said):

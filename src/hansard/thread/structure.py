@@ -98,6 +98,7 @@ class OutlineTurn(NamedTuple):
     failed: bool
     started_at: datetime | None
     ended_at: datetime | None
+    active_ms: int | None
 
 
 class Compaction(NamedTuple):
@@ -138,17 +139,23 @@ def read_outline(thread: ThreadReader, starts: Sequence[Start], first: int, last
             source = "prompt"
         first_ts, last_ts, lasted = times.get(place, (None, None, None))
         stamps = [stamp for stamp in (asked, first_ts) if stamp is not None]
-        started, ended = moment(min(stamps, default=None)), find_end(min(stamps, default=None), last_ts, lasted)
+        begun = min(stamps, default=None)
+        ended = find_end(begun, last_ts, lasted)
         kind = _KINDS.get(source, source)
-        told.append(OutlineTurn(number, start.offset, start.branch, kind, text, place in failed, started, ended))
+        told.append(
+            OutlineTurn(number, start.offset, start.branch, kind, text, place in failed, moment(begun), ended, lasted)
+        )
     return told
 
 
 def find_end(started: int | None, last: int | None, lasted: int | None) -> datetime | None:
-    """When a turn ended: by the client's own duration if it has one, else by its last line."""
+    """When a turn ended: with its last line, or later if the client was active for longer.
+
+    The client's own duration leaves out waits, even for a command of ten minutes, so it is not a span of time.
+    """
     if started is None:
         return moment(last)
-    return moment(started + lasted if lasted is not None else max(started, last or started))
+    return moment(max(started + (lasted or 0), last or started))
 
 
 Times = tuple[int | None, int | None, int | None]  # the first line, the last answer or result, and what the client says
@@ -181,11 +188,13 @@ def _times(thread: ThreadReader, spans: list[tuple[int, int]]) -> dict[int, Time
     return found
 
 
-def end_of_turn(thread: ThreadReader, started: datetime | None, low: int, high: int | None) -> datetime | None:
-    """When the turn between two offsets ended."""
+def end_of_turn(
+    thread: ThreadReader, started: datetime | None, low: int, high: int | None
+) -> tuple[datetime | None, int | None]:
+    """When the turn between two offsets ended, and how long the client says it was active."""
     span = (thread.low + low, thread.low + (OFFSET_MASK if high is None else high - 1))
     _, last, lasted = _times(thread, [span]).get(0, (None, None, None))
-    return find_end(None if started is None else round(started.timestamp() * 1000), last, lasted)
+    return find_end(None if started is None else round(started.timestamp() * 1000), last, lasted), lasted
 
 
 def _failures(thread: ThreadReader, bounds: tuple[int, int]) -> list[int]:

@@ -378,7 +378,8 @@ class Thread:
         used = TurnUsage(0, turn.tokens, None)
         if self.has_timeline():
             used = self.timeline().turns[turn.number - 1]
-        return replace(turn, started_at=told.started_at, ended_at=told.ended_at, **used._asdict())
+        times = {"started_at": told.started_at, "ended_at": told.ended_at, "active_ms": told.active_ms}
+        return replace(turn, **times, **used._asdict())
 
     # -- figures
 
@@ -403,7 +404,9 @@ class Thread:
 
     def has_timeline(self) -> bool:
         """Whether the timeline is known already, or soon read."""
-        return "timeline" in self._opened.made or self.session.messages <= QUICK_TIMELINE
+        return (
+            "timeline" in self._opened.made or max(self.session.api_messages, self.session.tool_calls) <= QUICK_TIMELINE
+        )
 
     def agents_used(self) -> dict[str, TurnUsage]:
         """The usage of each subagent of the session with its own log, without the subagents it started."""
@@ -456,7 +459,8 @@ class Thread:
         times = [item.at for item in items if item.at is not None]
         used = self._family.usage.between(self.transcript, low, high, agents, self._source.inside)
         started = min(times, default=None)
-        return Turn(number, tuple(items), started, end_of_turn(self._source, started, low, high), *used)
+        ended, active = end_of_turn(self._source, started, low, high)
+        return Turn(number, tuple(items), started, ended, *used, active_ms=active)
 
     @cached_property
     def _forks(self) -> dict[str, Fork]:

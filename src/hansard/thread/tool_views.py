@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _NUMBER = lazy_compile(r"^[^\S\n]*(\d+)[→\t]", re.MULTILINE)
 _USUAL_NUMBER = lazy_compile(r"\n *[0-9]+[→\t]")  # found by its newline, five times as fast as by ^
+_LEADING_CD = lazy_compile(r"""(?:cd\s++(?:"[^"\n]*+"|'[^'\n]*+'|(?:\\.|[^\s;&|<>"'\\])++)\s*+&&\s*+)++(?=\S)""")
 _SUBJECT = 2000
 _DIFF_LINES = 2_000  # of all edits of a call: difflib takes time with the square of them
 _JSON_LIMIT = 1 << 20
@@ -138,7 +139,14 @@ def _shell(given: Shell, use: ToolUse) -> _Shown:
     parts: tuple[Part, ...] = (Code(given.command, "bash"),)
     if given.description:
         parts = (Plain(given.description), *parts)
-    return given.command.strip().split("\n", 1)[0], parts, _console(use)
+    return _command(given.command).split("\n", 1)[0], parts, _console(use)
+
+
+def _command(text: str) -> str:
+    """A shell command without the changes of directory that agents put before it."""
+    text = text.strip()
+    leading = _LEADING_CD.match(text)
+    return text[leading.end() :] if leading else text
 
 
 def _numbered(use: ToolUse, path: str) -> tuple[Part, ...]:

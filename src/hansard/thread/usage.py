@@ -24,20 +24,13 @@ _NUMBERS = (
 # A message's key, and those of what it asked advisors, begin alike.
 _MESSAGES = (
     f"SELECT m.id, c.key = m.key, c.session_id, c.record_id, c.rate, c.has_recorded, {_NUMBERS} FROM messages m"
-    " CROSS JOIN charges c ON c.key >= m.key AND c.key <= m.key || '#advisor~' WHERE m.id BETWEEN ?1 AND ?2"
-    f" UNION ALL SELECT p.id, 0, c.session_id, c.record_id, c.rate, c.has_recorded, {_NUMBERS} FROM progress_answers p"
-    " CROSS JOIN charges c ON c.key >= p.key AND c.key <= p.key || '#advisor~' AND +c.record_id = p.id"
-    " WHERE p.id BETWEEN ?1 AND ?2 ORDER BY 1"
+    " CROSS JOIN charges c ON c.key >= m.key AND c.key <= m.key || '#advisor~' WHERE m.id BETWEEN ? AND ? ORDER BY 1"
 )
 # By its owner line, which is one of the lines between two ids. The plus signs keep SQLite from reading all that the session owns.
 _OWNED = (
     f"SELECT c.record_id, c.rate, c.has_recorded, {_NUMBERS} FROM records r CROSS JOIN messages m ON m.id = r.message_id"
     " CROSS JOIN charges c ON c.key >= m.key AND c.key <= m.key || '#advisor~' AND +c.record_id = r.id"
-    " WHERE r.id BETWEEN ?1 AND ?2 AND +c.session_id = ?3"
-    # Subagents whose transcripts are gone are in progress records of the turn that started them.
-    f" UNION ALL SELECT c.record_id, c.rate, c.has_recorded, {_NUMBERS} FROM progress_answers p"
-    " CROSS JOIN charges c ON c.key >= p.key AND c.key <= p.key || '#advisor~' AND +c.record_id = p.id"
-    " WHERE p.id BETWEEN ?1 AND ?2 AND +c.session_id = ?3"
+    " WHERE r.id BETWEEN ? AND ? AND +c.session_id = ?"
 )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, Page, Request
 
 _WATCH = """
 window.violations = [];
@@ -24,6 +24,7 @@ class Watched:
     page: Page
     complaints: list[str] = field(default_factory=list)  # errors in the console, uncaught ones, dialogs
     requests: list[str] = field(default_factory=list)
+    unanswered: set[Request] = field(default_factory=set)
 
     def run(self, script: str, *given: Any) -> Any:
         """What a script in the page gives back."""
@@ -58,6 +59,15 @@ class Watched:
         self.settle()
         self.expect(in_view, True, selector)
 
+    def answered(self) -> None:
+        """Wait until the page has got what it asked for; Playwright's `networkidle` waits in vain for the shared worker's script."""
+        self.run("() => new Promise(requestAnimationFrame)")
+        for _ in range(600):
+            if not self.unanswered:
+                return
+            self.page.wait_for_timeout(25)
+        raise AssertionError(f"never answered: {[request.url for request in self.unanswered]}")
+
     def settle(self) -> None:
         """Wait until nothing moves any more."""
         self.run(
@@ -91,7 +101,18 @@ def watch(context: BrowserContext) -> Watched:
         lambda message: watched.complaints.append(message.text) if message.type in ("error", "warning") else None,
     )
     page.on("pageerror", lambda error: watched.complaints.append(str(error)))
-    page.on("request", lambda request: watched.requests.append(request.url))
+
+    def ask(request: Request) -> None:
+        watched.requests.append(request.url)
+        if not request.url.endswith("/shared_stream.js"):
+            watched.unanswered.add(request)
+
+    def end(request: Request) -> None:
+        watched.unanswered.discard(request)
+
+    page.on("request", ask)
+    page.on("requestfinished", end)
+    page.on("requestfailed", end)
 
     def refuse(dialog: Any) -> None:
         watched.complaints.append(f"dialog: {dialog.message}")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hansard.model.display import Checklist, Code, Console, Diff, Facts, Part, Picture, Plain, Prose
 from hansard.render.html.escaping import escaped, linked, one_line, visible
-from hansard.render.html.parts import FIRST, LONG, LONG_TEXT, part_html, parts_html, prompt_html
+from hansard.render.html.parts import FIRST, LONG, LONG_TEXT, part_html, parts_html
 from tests.render.html.reading import read
 from tests.render.payloads import PAYLOADS
 
@@ -110,38 +110,6 @@ def test_no_character_of_a_diff_is_lost(text: str) -> None:
     html = part_html(Diff(f"@@ -1 +1 @@\n{text}", "x.py"))
     shown = html.rpartition('<pre class="diff')[2].partition(">\n")[2]
     assert unescape(re.sub(r"<[^>]+>", "", shown)) == f"@@ -1 +1 @@\n{text}"
-
-
-@pytest.mark.parametrize(
-    ("text", "tag"),
-    [
-        ("Please:\n- one\n- two", "<li>one"),
-        ("Use `make` here", "<code>make</code>"),
-        ("```python\nx = 1\n```", '<pre class="code">'),
-        ("# Plan\nthe **first** step", "<strong>first</strong>"),
-    ],
-)
-def test_markdown_in_a_prompt_is_drawn(text: str, tag: str) -> None:
-    assert tag in prompt_html(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "plain words\nin lines",
-        "`a` and __init__.py",
-        "a \\* b `c`",
-        "- &lt; stays",
-        "- x\n" * (LONG + 5),
-        "2 * 3 * 4",
-        "- 2*3*4",
-        "`x`:\n\n[1]: http://example.com/x\n\nend",
-        "|a|b|\n|--|--|\n|1|2|3|",
-        "```python title=x\n1\n```",
-    ],
-)
-def test_a_prompt_in_which_markdown_would_eat_a_character_stays_as_it_was_typed(text: str) -> None:
-    assert prompt_html(text) == part_html(Plain(text))
 
 
 def test_states_are_said_in_words_too() -> None:

@@ -92,3 +92,9 @@ def test_a_text_that_is_too_long_is_shown_as_it_is() -> None:
     html = prose("**x** " * (LONGEST // 5))
     assert html.startswith('<pre class="wrap">**x**')
     read(html)
+
+
+def test_no_level_of_headings_is_skipped() -> None:
+    drawn = prose("## A\n\n#### B\n\n# C\n\n###### D")
+    assert re.findall(r"<(h\d)>", drawn) == ["h3", "h4", "h3", "h4"]
+    assert re.findall(r"</(h\d)>", drawn) == ["h3", "h4", "h3", "h4"]

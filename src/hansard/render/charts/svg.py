@@ -185,6 +185,23 @@ def _linked(href: str | None, title: str, shape: str, *, focus: bool | None) -> 
     return f'<a{kind} href="{escaped(href)}"{stop}>{told}{shape}</a>'
 
 
+def spark(bars: Sequence[tuple[Decimal, str]], *, label: str) -> Markup:
+    """Small bars without an axis, each with its value as title; the last one stands out."""
+    most = max((value for value, _ in bars), default=Decimal(0)) or Decimal(1)
+    drawn = []
+    for place, (value, title) in enumerate(bars):
+        tall = max(4.0, 100 * float(value / most)) if value > 0 else 1.5
+        kind = "last" if place == len(bars) - 1 else ""
+        drawn.append(
+            f'<g><title>{escaped(title)}</title><rect class="hit" x="{per_cent(place, len(bars))}" y="0"'
+            f' width="{per_cent(1, len(bars))}" height="100%"/><rect class="bar {kind}" x="{per_cent(place + 0.1, len(bars))}"'
+            f' y="{pixels(100 - tall)}%" width="{per_cent(0.8, len(bars))}" height="{pixels(tall)}%"/></g>'
+        )
+    return Markup(  # noqa: S704 - every text in it went through escaped()
+        f'<svg class="chart spark" role="img" aria-label="{escaped(label)}">{"".join(drawn)}</svg>'
+    )
+
+
 CELL, _STEP = 12, 15
 _LEFT, _TOP = 30, 18
 _HOUR_STEP = 22

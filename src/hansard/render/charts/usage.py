@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from hansard.render.charts.svg import SHADES, Cell, Column, Part, heat, per_cent, stacked, week_hours
+from hansard.render.charts.svg import SHADES, Cell, Column, Part, heat, per_cent, spark, stacked, week_hours
 from hansard.render.format import many, short
 from hansard.render.html.escaping import escaped
 from hansard.render.series import (
@@ -39,6 +39,7 @@ Explain = Callable[[Sequence[str], Sequence[str | None]], str]
 _OTHERS = 7  # the colour of combined series
 _MOST = 100  # bars
 _GROUPS = 15
+_SPARK_BARS = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,3 +354,30 @@ def _words(first: date, last: date) -> str:
         return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
     return text(first) if first == last else f"{text(first)} to {text(last)}"
+
+
+def draw_sparks(days: Mapping[date, Amount], last: date, measure: Measure) -> tuple[Markup, Markup, Markup]:
+    """The days, weeks and months up to a day as small bars."""
+    monday, count = last - timedelta(days=last.weekday()), _SPARK_BARS
+    weeks = [monday - timedelta(weeks=number) for number in reversed(range(count))]
+    month = last.year * 12 + last.month - 1
+    months = [date(number // 12, number % 12 + 1, 1) for number in range(max(12, month - count + 1), month + 1)]
+    starts = {
+        "day": [last - timedelta(days=number) for number in reversed(range(count))],
+        "week": weeks,
+        "month": months,
+    }
+    drawn = []
+    for step, begun in starts.items():
+        sums = dict.fromkeys(begun, Amount())
+        for day, amount in days.items():
+            if begun[0] <= day <= last:
+                start = max(start for start in begun if start <= day)
+                sums[start] += amount
+        names = [moment_words(step, datetime.combine(start, datetime.min.time())) for start in begun]
+        bars = [
+            (amount.size, f"{name}\n{measure.title}  {measure.text(amount)}")
+            for name, amount in zip(names, sums.values(), strict=True)
+        ]
+        drawn.append(spark(bars, label=f"{measure.title} of the last {len(bars)} {step}s"))
+    return drawn[0], drawn[1], drawn[2]

@@ -30,17 +30,6 @@ FIRST = 30
 LONG_TEXT = 8_000  # characters, the same
 FIRST_TEXT = 5_000
 _WIDE = 200  # longer lines are wrapped
-_MARKDOWN = re.compile(
-    r"^ {0,3}(?:```|~~~|#{1,6} |[-*+] |\d{1,9}[.)] |> |\|.*\|)|(?<!`)`[^`\n]+`|\*\*[^\s*]|\[[^\[\]\n]+\]\(",
-    re.MULTILINE,
-)
-_INLINE_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
-# What Markdown takes for its own: underscores, stars, backslashes, entities, definitions of links, cells beyond a table's width.
-_EATEN = re.compile(
-    r"(?<!\w)_{1,3}\w|\w\*\w|\\[!-/:-@\[-`{-~]|&#?\w+;|^ {4}|^\t|^ {0,3}\[[^\[\]\n]+\]:|^[ \t]*\|?[ \t]*:?--*:?[ \t]*\|",
-    re.MULTILINE,
-)
-_FENCE_INFO = re.compile(r"^ {0,3}(?:```|~~~)[^\s`~]*[ \t]+\S", re.MULTILINE)
 _STATES = frozenset({"pending", "in_progress", "completed", "deleted", "chosen", "open"})
 _SAID = {"in_progress": "in progress", "open": "not chosen"}
 
@@ -55,7 +44,7 @@ def part_html(part: Part) -> str:
         case Prose():
             return f'<div class="prose" dir="auto">{prose(part.text)}</div>'
         case Plain():
-            return _plain(visible(part.text))
+            return plain_html(visible(part.text))
         case Code():
             return code_html(part)
         case Console():
@@ -70,24 +59,14 @@ def part_html(part: Part) -> str:
             return picture(part)
 
 
-def prompt_html(text: str) -> str:
-    """A prompt: Markdown where it is written so and nothing of it would be lost, else as it was typed."""
-    if _MARKDOWN.search(text) and not _is_lossy(text) and not _cut(text):
-        return f'<div class="prose" dir="auto">{prose(text)}</div>'
-    return _plain(visible(text))
-
-
-def _is_lossy(text: str) -> bool:
-    return bool(_FENCE_INFO.search(text) or _EATEN.search(_INLINE_CODE.sub("", text)))
-
-
-def _plain(text: str) -> str:
-    place = _cut(text)
+def plain_html(text: str) -> str:
+    """Text as it was typed; the rest of a long one is folded."""
+    place = first_cut(text)
     if not place:
         return f'<div class="plain" dir="auto">{with_links(text)}</div>' if text else ""
     end = place - 1 if text[place - 1] == "\n" else place
     return (
-        f'<div class="plain" dir="auto">{with_links(text[:end])}</div><details class="more"><summary>{_more(text, place)}</summary>'
+        f'<div class="plain" dir="auto">{with_links(text[:end])}</div><details class="more"><summary>{more_words(text, place)}</summary>'
         f'<div class="plain" dir="auto">{with_links(text[place:])}</div></details>'
     )
 
@@ -122,7 +101,7 @@ def _checklist(part: Checklist) -> str:
 def _diff(part: Diff) -> str:
     """A diff, with the numbers of its lines where it says them."""
     text = visible(part.text)
-    place = _cut(text)
+    place = first_cut(text)
     if not text.strip() or (place and text[place - 1] != "\n"):
         return _box("diff", text, [("same", text)], 0)
     lines = text.split("\n")
@@ -141,7 +120,7 @@ def _diff(part: Diff) -> str:
         return stretch(0, len(lines))
     first = text.count("\n", 0, place)
     return (
-        f'<div class="long">{stretch(0, first)}<details class="more"><summary>{_more(text, place)}</summary>'
+        f'<div class="long">{stretch(0, first)}<details class="more"><summary>{more_words(text, place)}</summary>'
         f"{stretch(first, len(lines))}</details></div>"
     )
 
@@ -150,7 +129,7 @@ def _box(kind: str, text: str, runs: list[Run], first_line: int, *, is_open: boo
     """Preformatted text, whole and in runs; a long one shows its beginning, and the rest when it is opened, or below it."""
     if not text or text.isspace():
         return ""
-    place = _cut(text)
+    place = first_cut(text)
     if not place:
         return _pre(kind, spans(runs), text, first_line)
     end = place - 1 if text[place - 1] == "\n" else place
@@ -160,12 +139,12 @@ def _box(kind: str, text: str, runs: list[Run], first_line: int, *, is_open: boo
     after = first_line + head.count("\n") + 1 if first_line else 0
     return (
         f'<div class="long">{_pre(kind, spans(shown), head, first_line)}'
-        f'<details class="more"{" open" if is_open else ""}><summary>{_more(text, place)}</summary>'
+        f'<details class="more"{" open" if is_open else ""}><summary>{more_words(text, place)}</summary>'
         f"{_pre(kind, spans(hidden), rest, after)}</details></div>"
     )
 
 
-def _cut(text: str) -> int:
+def first_cut(text: str) -> int:
     """Where a text is cut: behind a line's end, in a line that is too long, or nowhere: 0."""
     place = 0
     if text.count("\n") >= LONG:
@@ -176,7 +155,7 @@ def _cut(text: str) -> int:
     return place
 
 
-def _more(text: str, place: int) -> str:
+def more_words(text: str, place: int) -> str:
     """What is not shown at once."""
     if text[place - 1] == "\n":
         return f"{text.count(chr(10), place) + 1:,} more lines"

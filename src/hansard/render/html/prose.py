@@ -40,6 +40,7 @@ _PARAGRAPHS = re.compile(r"\n[ \t]*+(?:\n[ \t]*+)++")
 _WEB = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 _ALIGNED = {"text-align:left": "left", "text-align:center": "center", "text-align:right": "right"}
 
+_ABOVE = 2  # the level of the headings that the text is under
 _TAGS = frozenset(
     "a blockquote br code del div em h3 h4 h5 h6 hr li ol p pre span strong table tbody td th thead tr ul".split()
 )
@@ -47,14 +48,18 @@ _TAGS = frozenset(
 
 def prose(text: str) -> str:
     """Markdown as HTML that is safe in a page."""
-    text = visible(text).strip("\n")
+    return drawn_by(_parser, visible(text).strip("\n"))
+
+
+def drawn_by(parser: Callable[[], MarkdownIt], text: str) -> str:
+    """Visible text as HTML by a parser, which is made only where the text needs one."""
     if not _MEANS_SOMETHING.search(text):
         return "".join(
             f"<p>{paragraph}</p>" for part in _PARAGRAPHS.split(text) if (paragraph := marked_up(part.strip()))
         )
     if len(text) > MANY_MARKS and (len(text) > LONGEST or sum(map(text.count, "[*_`<&\\")) > MANY_MARKS):
         return f'<pre class="wrap">{marked_up(text)}</pre>'
-    drawn: str = _parser().render(text)
+    drawn: str = parser().render(text)
     # Only addresses and titles of links get into tags. All else is tags of our own around escaped text, which cleaning would not
     # change, except that it writes spaces that do not break by their name.
     if "<a " in drawn or 'title="' in drawn or "\xa0" in drawn:
@@ -66,7 +71,7 @@ def prose(text: str) -> str:
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Drawing)
+    parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=Drawing)
     return parser.enable(["table", "strikethrough"]).disable(
         ["inline", "html_block", "html_inline"]
     )  # the drawing asks for that where it is needed
@@ -94,7 +99,7 @@ def _cleaner() -> nh3.Cleaner:
     )
 
 
-class _Drawing:
+class Drawing:
     """Writes markdown-it's tokens; headings begin below those of the page."""
 
     __output__: ClassVar[str] = "html"
@@ -109,32 +114,39 @@ class _Drawing:
 
     def __init__(self, parser: MarkdownIt) -> None:
         self._parser = parser
+        self._level = _ABOVE
         self._write: dict[str, Callable[[Token], str]] = {
             "paragraph_open": lambda token: "" if token.hidden else "<p>",
             "paragraph_close": lambda token: "\n" if token.hidden else "</p>",
-            "heading_open": lambda token: f"<h{min(int(token.tag[1:]) + 2, 6)}>",
-            "heading_close": lambda token: f"</h{min(int(token.tag[1:]) + 2, 6)}>",
+            "heading_open": self._heading,
+            "heading_close": lambda _: f"</h{self._level}>",
             "ordered_list_open": _numbered,
             "th_open": _cell,
             "td_open": _cell,
-            "fence": lambda token: _block(token.content, (token.info.split() or [""])[0]),
-            "code_block": lambda token: _block(token.content, ""),
+            "fence": lambda token: code_block(token.content, (token.info.split() or [""])[0]),
+            "code_block": lambda token: code_block(token.content, ""),
             "code_inline": lambda token: f"<code>{marked_up(token.content)}</code>",
             "image": _image,
         }
 
     def render(self, tokens: Sequence[Token], options: OptionsDict, env: EnvType) -> str:  # noqa: ARG002
         out: list[str] = []
+        self._level = _ABOVE
         for token in tokens:
             if token.type == "inline":
-                self._words(token.content, out, env)
+                self.words(token.content, out, env)
             elif (tag := self._TAG.get(token.type)) is not None:
                 out.append(tag)
             else:
                 out.append(self._write.get(token.type, _text)(token))
         return "".join(out)
 
-    def _words(self, text: str, out: list[str], env: EnvType) -> None:
+    def _heading(self, token: Token) -> str:
+        """A heading at most one level below the one before it, so that no level of the page is skipped."""
+        self._level = min(int(token.tag[1:]) + _ABOVE, self._level + 1, 6)
+        return f"<h{self._level}>"
+
+    def words(self, text: str, out: list[str], env: EnvType) -> None:
         """Draw the content of a paragraph."""
         if (env and "[" in text) or not _simple(text, out):
             inner: list[Token] = []
@@ -241,5 +253,5 @@ def _image(token: Token) -> str:
     return f'<span class="ref" title="{quoted(address[:200])}">{name}</span>'
 
 
-def _block(text: str, language: str) -> str:
+def code_block(text: str, language: str) -> str:
     return f'<pre class="code"><code>{spans(coloured(text.removesuffix(chr(10)), language))}</code></pre>'

@@ -9,10 +9,22 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from hansard.model.display import PERSISTED, Code, Diff, Plain, Prose
+from hansard.render.format import (
+    agent_counts,
+    day,
+    lasting,
+    local,
+    machine,
+    many,
+    short,
+    token_words,
+    total_tokens,
+    turn_time,
+)
 from hansard.render.format import cost as marked_cost
-from hansard.render.format import day, lasting, local, machine, many, short, token_words, total_tokens
 from hansard.render.html.escaping import element_id, escaped, one_line
-from hansard.render.html.parts import LONG, part_html, parts_html, prompt_html
+from hansard.render.html.parts import LONG, part_html, parts_html
+from hansard.render.html.prompts import prompt_html
 
 if TYPE_CHECKING:
     from hansard.model.display import CallFacts, DisplayThread, Item, Part, Turn
@@ -21,7 +33,14 @@ if TYPE_CHECKING:
 
 _PROMPTS = frozenset({"prompt", "command", "bash"})
 # The kinds that a reader can show and hide; every item is of exactly one.
-GROUPS = ("prompts", "replies", "thinking", "tools", "errors", "client")
+GROUPS = {
+    "prompts": "Prompts",
+    "replies": "Replies",
+    "thinking": "Thinking",
+    "tools": "Tools",
+    "errors": "Errors",
+    "client": "System notes",
+}
 _GROUP = {
     "prompt": "prompts",
     "command": "prompts",
@@ -213,8 +232,8 @@ def _heading(turn: Turn, *, replaced: bool) -> Heading:
 def _spent(turn: Turn) -> str:
     """How long a turn took, and what it used."""
     facts: list[str] = []
-    if turn.started_at is not None and turn.ended_at is not None and turn.ended_at > turn.started_at:
-        facts.append(f"<span>{lasting(turn.ended_at - turn.started_at)}</span>")
+    if time := turn_time(turn):
+        facts.append(f"<span>{time}</span>")
     if turn.api_messages:
         used = escaped(f"{many(turn.api_messages, 'API message')}: {token_words(turn.tokens)}")
         facts.append(f'<span title="{used}">{short(total_tokens(turn.tokens))} tokens</span>')
@@ -230,7 +249,7 @@ def _spent(turn: Turn) -> str:
 def _about(agent: Agent | None) -> str:
     if agent is None:
         return '<i class="icon icon-agent" aria-hidden="true"></i><span class="name">Subagent</span>'
-    facts = [many(agent.messages, "message"), many(agent.tool_calls, "tool call")]
+    facts = agent_counts(agent)
     if agent.started_at is not None and agent.ended_at is not None:
         facts.append(lasting(agent.ended_at - agent.started_at))
     name = one_line(agent.agent_type, 60)
@@ -335,12 +354,14 @@ def _folded(item: Item, inside: str) -> str:
 def _tool(item: Item, inside: str) -> str:
     icon = _ICONS.get(item.facts.kind, "tool")
     title = one_line(item.title, 80)
-    subject = one_line(item.subject, 400)
+    described = _description(item)
+    said = described.text if described else item.subject
+    subject = one_line(said, 400)
     summary = (
         f'<i class="icon icon-{icon}" aria-hidden="true"></i><span class="name">{title}</span> '
-        f'<span class="subject">{subject}</span> <span class="facts">{_facts(item.facts)}</span>'
+        f'<span class="subject{" words" if described else ""}">{subject}</span> <span class="facts">{_facts(item.facts)}</span>'
     )
-    given = parts_html(_unsaid(item))
+    given = parts_html(part for part in item.parts if part is not described and not _is_said(part, said))
     result = parts_html(item.results)
     if not (given or result or inside):
         return f'<p class="line">{summary}</p>'
@@ -351,15 +372,15 @@ def _tool(item: Item, inside: str) -> str:
     return f'<details{is_open}><summary>{summary}</summary><div class="body">{body}{inside}</div></details>'
 
 
-def _unsaid(item: Item) -> tuple[Part, ...]:
-    """A call's input without a command that its line already says in full."""
-    return tuple(
-        part
-        for part in item.parts
-        if not (
-            isinstance(part, Code) and part.language == "bash" and len(part.text) < 80 and part.text == item.subject
-        )
-    )
+def _description(item: Item) -> Plain | None:
+    """What a shell call says that its command does, if it fits on the call's line."""
+    first = item.parts[0] if item.facts.kind == "shell" and len(item.parts) > 1 else None
+    return first if isinstance(first, Plain) and len(first.text) < 400 and "\n" not in first.text.strip() else None
+
+
+def _is_said(part: Part, subject: str) -> bool:
+    """Whether the call's line already says a command in full."""
+    return isinstance(part, Code) and part.language == "bash" and len(part.text) < 80 and part.text == subject
 
 
 def _is_small_change(item: Item) -> bool:

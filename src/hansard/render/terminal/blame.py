@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hansard.model.table import Column, Kind, Table
 from hansard.render.cells import CellContext
-from hansard.render.format import dollars, many, model_name, titled, when
+from hansard.render.format import attributed_cost, many, model_name, titled, when
 from hansard.render.terminal.parts import Board
 from hansard.render.terminal.spans import code_lines
 from hansard.render.terminal.tables import draw_table
@@ -84,7 +84,7 @@ def summary(report: BlameReport) -> str:
     if report.counts.get("unknown"):
         told.append(f"{report.counts['unknown']:,} not recorded")
     if report.cost_usd is not None:
-        told.append(dollars(report.cost_usd))
+        told.append(attributed_cost(report))
     return " · ".join(told)
 
 
@@ -176,7 +176,7 @@ def _edit(edit: RecordedEdit, paint: Paint, columns: int, style: str, now: datet
     """A turn that wrote lines: how to show it, its prompt, its location."""
     turn = f"#{edit.turn}" if edit.turn is not None else ""
     facts = [model_name(edit.model) if edit.model else "", when(edit.at, now), one_line(edit.tool)]
-    facts.append(dollars(edit.cost_usd) if edit.cost_usd is not None else "")
+    facts.append(attributed_cost(edit) if edit.cost_usd is not None else "")
     facts.append("subagent" if edit.agent_id else "")
     head = f"{one_line(edit.session_id[:8])} {turn}".rstrip()
     told = " · ".join(fact for fact in facts if fact)
@@ -188,7 +188,7 @@ def _edit(edit: RecordedEdit, paint: Paint, columns: int, style: str, now: datet
 
 def _contribution(part: Contribution, paint: Paint) -> str:
     made = " · made the commit" if part.made else ""
-    cost = f" · {dollars(part.cost_usd)}" if part.cost_usd is not None else ""
+    cost = f" · {attributed_cost(part)}" if part.cost_usd is not None else ""
     told = f"{part.lines:,} of {many(part.added, 'line')}{cost}{made}"
     return f"{paint(one_line(part.session_id[:8]), 'cyan')}  {one_line(part.title[:200]) or '(untitled)'}  {paint(told, 'dim')}"
 
@@ -200,7 +200,7 @@ def commit_table(commits: Sequence[Commit], columns: int, paint: Paint, now: dat
             commit.committed_at,
             commit.commit[:_COMMIT],
             f"{sum(part.lines for part in commit.sessions):,}/{commit.added:,}",
-            dollars(commit.cost_usd) if commit.cost_usd is not None else "-",
+            attributed_cost(commit) if commit.cost_usd is not None else "-",
             one_line(commit.subject[:400]) or "(no subject)",
             ", ".join(f"{one_line(part.session_id[:8])}{'*' if part.made else ''}" for part in commit.sessions),
         )

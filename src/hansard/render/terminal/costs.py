@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from hansard.model.table import Column, Kind, Table
-from hansard.render.format import budget_cost, model_name, project_name
+from hansard.render.format import budget_cost, dollars, model_name, project_name
 from hansard.render.reports import PERIODS, figures, key_names, report_notes
 from hansard.render.terminal.tables import aligned, draw_table, fits, written
 from hansard.render.text import Paint, one_line, width
@@ -31,6 +31,7 @@ _BUDGETS = (
     Column("SPENT", Kind.LABEL, right=True),
     Column("LIMIT", Kind.MONEY),
     Column("", right=True, rank=1),
+    Column("FORECAST", Kind.LABEL, right=True, rank=3),
     Column(""),
 )
 
@@ -51,6 +52,7 @@ def budget_lines(budgets: Sequence[Budget], names: ProjectNames, columns: int, p
             amount,
             item.limit_usd,
             f"{item.share * 100:,.0f} %",
+            "" if item.forecast_usd is None else dollars(item.forecast_usd),
             item.state,
         )
         for item, amount in zip(budgets, spent, strict=True)

@@ -11,7 +11,18 @@ from msgspec.structs import replace
 from hansard.lazy_regex import lazy_compile
 from hansard.model.display import Checklist, Code, Part, Picture, Plain, Prose
 from hansard.render.depth import OTHER_BRANCH, TYPED, Depth, not_shown, says_again
-from hansard.render.format import TASK, call_facts, clock, cost, local, many, model_name, short, turn_facts
+from hansard.render.format import (
+    TASK,
+    agent_counts,
+    call_facts,
+    clock,
+    cost,
+    local,
+    many,
+    model_name,
+    short,
+    turn_facts,
+)
 from hansard.render.terminal import prose
 from hansard.render.terminal.parts import Board, rows_in
 from hansard.render.terminal.spans import BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW
@@ -241,7 +252,7 @@ class Drawing:
         yield from self._results(item, full=full)
         if item.thread is not None and item.thread.agent is not None:
             agent = item.thread.agent
-            counts = f"{many(agent.messages, 'message')}, {many(agent.tool_calls, 'tool call')}"
+            counts = ", ".join(agent_counts(agent))
             words = f"subagent ({counts}): {self.agent_hint(agent)}"
             yield from _indented(4, self._inner.lay([(DIM, words)]))
 

@@ -30,10 +30,11 @@ def status_lines(
         rows.append(("", f"a sync is running: {answer.sync_progress.words}"))
     if answer.sync_error:
         rows.append(("Sync", f"FAILED since: {one_line(answer.sync_error)}"))
+    empty = f" and {many(answer.empty_sessions, 'empty one')}" if answer.empty_sessions else ""
     rows.append(
         (
             "Kept",
-            f"{many(answer.transcripts, 'transcript')}, {many(answer.sessions, 'session')}, {many(answer.projects, 'project')}",
+            f"{many(answer.transcripts, 'transcript')}, {many(answer.sessions, 'session')}{empty}, {many(answer.projects, 'project')}",
         )
     )
     rows.append(

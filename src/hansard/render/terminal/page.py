@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from hansard.render.format import changed_lines, many, session_cost, session_counts, short, span
+from hansard.render.format import agent_counts, changed_lines, many, session_cost, session_counts, short, span
+from hansard.render.relations import relation
 from hansard.render.terminal.drawing import Drawing, agent_words
 from hansard.render.terminal.parts import Board
 from hansard.render.terminal.spans import BOLD, CYAN, DIM
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from hansard.thread.thread import Selection, Thread
 
 _TITLE_LINES = 2
+_ORIGINS = frozenset({"fork", "branch", "continued_in", "resumed", "clear"})
 
 _SOURCE = {
     "gone": "  (gone from the source, kept here)",
@@ -30,7 +33,7 @@ def head(session: Session, agent: Agent | None, board: Board) -> Iterator[str]:
     """The title, the place, the figures and the id."""
     title = one_line(session.title[:1000]) or "(untitled)"
     if agent is not None:
-        title = f"{one_line(agent.description) or one_line(agent.agent_id)} ({one_line(agent.agent_type) or 'subagent'} of: {title})"
+        title = f"{one_line(agent.name)} (subagent of: {title})"
     yield from board.lay([(BOLD, fit("◆ " * session.pinned + title, _TITLE_LINES * board.columns - 20))])
     place = [one_line(session.project), one_line(session.branch)]
     place.append(" ".join(filter(None, (session.other_client, one_line(session.version)))))
@@ -38,8 +41,7 @@ def head(session: Session, agent: Agent | None, board: Board) -> Iterator[str]:
     if agent is not None:
         facts = [
             span(agent.started_at, agent.ended_at),
-            many(agent.messages, "message"),
-            many(agent.tool_calls, "tool call"),
+            *agent_counts(agent),
         ]
     else:
         facts = [
@@ -62,6 +64,14 @@ def head(session: Session, agent: Agent | None, board: Board) -> Iterator[str]:
         yield from (f"      {other}".rstrip() for other in others)
 
 
+def origins(thread: Thread, board: Board) -> Iterator[str]:
+    """The sessions that this one began from, as a fork does."""
+    for other in thread.neighbours():
+        if not other.leads and other.relation in _ORIGINS:
+            title = one_line(other.title[:200])
+            yield from board.lay([(DIM, f"{relation(other)} {one_line(other.session_id)[:8]}  {title}".rstrip())])
+
+
 def family(agents: Sequence[Agent], board: Board) -> Iterator[str]:
     """The subagents of a session, each followed by those that it made."""
     inside = _ordered([agent for agent in agents if not agent.warmup])
@@ -69,12 +79,16 @@ def family(agents: Sequence[Agent], board: Board) -> Iterator[str]:
         yield ""
         yield board.paint("Subagents", BOLD)
     for agent in inside:
-        words = f"{one_line(agent.agent_type) or 'subagent'}: {one_line(agent.description)}"
-        counts = f"{many(agent.messages, 'message')}, {many(agent.tool_calls, 'tool call')}"
+        words = one_line(agent.name)
+        counts = ", ".join(agent_counts(agent))
         indent = "  " * max(1, min(agent.depth, 4))
         name = fit(one_line(agent.agent_id), 20)
         room = board.columns - len(indent) - width(name) - width(counts) - 4
         yield f"{indent}{board.paint(name, CYAN)}  {fit(words, room)}  {board.paint(counts, DIM)}"
+    if own := Counter(agent.agent_type for agent in agents if agent.warmup):
+        yield ""
+        told = ", ".join(many(number, one_line(kind) or "warm-up") for kind, number in own.items())
+        yield board.paint(f"The client's own subagents: {told}", DIM)
 
 
 def _ordered(agents: Sequence[Agent]) -> list[Agent]:
@@ -114,6 +128,8 @@ def draw(part: Selection, sheet: Sheet) -> Iterator[str]:
     agent = part.thread.agent
     drawing = Drawing(board, sheet.depth, sheet.command, part.thread.speaker, agent=agent)
     yield from head(part.thread.session, agent, board)
+    if agent is None:
+        yield from origins(part.thread, board)
     if part.branch:
         yield ""
         yield drawing.rule(f"branch {part.branch}, which the session did not continue on")
@@ -162,6 +178,8 @@ def draw_place(thread: Thread, place: Excerpt, sheet: Sheet) -> Iterator[str]:
     board = sheet.board()
     drawing = Drawing(board, sheet.depth, sheet.command, thread.speaker, agent=thread.agent)
     yield from head(thread.session, thread.agent, board)
+    if thread.agent is None:
+        yield from origins(thread, board)
     if place.earlier:
         yield ""
         yield drawing.rule(f"… {many(place.earlier, 'earlier entry', 'earlier entries')}")

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from hansard.model.table import Column, Kind, Table
 from hansard.render.cells import CellContext, cell
-from hansard.render.text import Paint, clean, fit, one_line, pad, width, wrap
+from hansard.render.text import PIPED, Paint, clean, fit, fit_path, one_line, pad, width, wrap
 
 _GAP = "  "
 _BARE = 8  # columns below which a cut cell is unreadable
+_PROSE = 20  # a column that is never cut to less than this contains titles, paths or prose
 _LEAST = {Kind.PROJECT: 8}
 _STYLES = {Kind.TIME: "dim", Kind.ID: "cyan", Kind.PROJECT: "green"}
 
@@ -29,12 +30,16 @@ def draw_table(
 ) -> list[str]:
     """The lines of a table, below them a rule and the totals; times and projects need a `context`.
 
-    A table that cannot fit is wider than the terminal, so that no figure is lost, unless lines may be `cut`.
+    A table that cannot fit is wider than the terminal, so that no figure is lost, unless lines may be `cut`. Where nothing is cut,
+    long texts come last and are not padded.
     """
     columns = [column._replace(style=column.style or _STYLES.get(column.kind)) for column in table.columns]
     rows = written(table, context)
     total = columns_wide - len(indent)
     widths = _shared(columns, rows, total, header=header)
+    if columns_wide >= PIPED:
+        prose = [place for place in widths if place and columns[place].title and (columns[place].least or 0) >= _PROSE]
+        widths = {place: wide for place, wide in widths.items() if place not in prose} | dict.fromkeys(prose, 0)
 
     def line(cells: Sequence[str], style: str | None) -> str:
         return _line(columns, widths, cells, style, total if cut else None, paint)
@@ -43,7 +48,10 @@ def draw_table(
     lines = [line([column.title for column in columns], "dim")] if header else []
     lines += [line(row, styles.get(number)) for number, row in enumerate(rows)]
     if table.totals is not None and table.rows:
-        lines.insert(-1, paint("─" * max(width(clean(drawn)) for drawn in lines), "dim"))
+        wide = (
+            [_needed(filter(None, widths.values()))] if columns_wide >= PIPED else [width(clean(one)) for one in lines]
+        )
+        lines.insert(-1, paint("─" * max(wide), "dim"))
     return [indent + drawn for drawn in lines] if indent else lines
 
 
@@ -117,10 +125,7 @@ def _line(
     most: int | None,
     paint: Paint,
 ) -> str:
-    parts = [
-        (columns[place], pad(fit(cells[place], wide), wide, right=columns[place].is_right))
-        for place, wide in widths.items()
-    ]
+    parts = [(columns[place], _cell(columns[place], cells[place], wide)) for place, wide in widths.items()]
     plain = _GAP.join(text for _, text in parts).rstrip()
     if style is not None:
         return paint(plain if most is None else fit(plain, most), style)
@@ -132,6 +137,14 @@ def _line(
     return _GAP.join(
         text if column.mark is None else column.mark(text) for (column, _), text in zip(parts, painted, strict=True)
     )
+
+
+def _cell(column: Column, text: str, wide: int) -> str:
+    """A cell at its width; 0: as long as it is."""
+    if not wide:
+        return text
+    cut = fit_path if column.kind is Kind.PATH else fit
+    return pad(cut(text, wide), wide, right=column.is_right)
 
 
 def note_lines(notes: Iterable[tuple[str, str]], columns: int, paint: Paint) -> Iterator[str]:
