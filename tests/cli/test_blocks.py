@@ -87,9 +87,9 @@ def test_json(run: Run) -> None:
             [
                 "START             END     TOKENS     COST  MODELS",
                 "2026-04-20 10:00  15:00    60.0k  $3.00+   opus-5-5",
-                "  13 days pause",
+                "  13-day gap",
                 "2026-05-03 06:00  11:00     120k  $3.00+?  opus-5-5, acme-o…",
-                "  5 h pause",
+                "  5-hour gap",
                 "2026-05-03 12:00  active   60.0k  $3.00    opus-5-5",
             ],
         ),
@@ -98,9 +98,9 @@ def test_json(run: Run) -> None:
             [
                 "START             END     MESSAGES  OUTPUT  TOKENS     COST  MODELS",
                 "2026-04-20 10:00  15:00          1   60.0k   60.0k  $3.00+   opus-5-5",
-                "  13 days pause",
+                "  13-day gap",
                 "2026-05-03 06:00  11:00          2    120k    120k  $3.00+?  opus-5-5, acme-one",
-                "  5 h pause",
+                "  5-hour gap",
                 "2026-05-03 12:00  active         1   60.0k   60.0k  $3.00    opus-5-5",
             ],
         ),
@@ -141,7 +141,7 @@ def test_which_blocks(run: Run) -> None:
     assert starts("model:acme") == ["2026-05-03T06"]
     assert starts("--project", "tide", "--recent") == ["2026-05-03T06", "2026-05-03T12"]
     assert not any(block["is_gap"] for block in asked(run, "--no-gaps")["blocks"])
-    assert "pause" not in run("blocks", "--no-gaps").stdout
+    assert "gap" not in run("blocks", "--no-gaps").stdout
 
 
 def test_times_of_a_zone(run: Run) -> None:
@@ -162,7 +162,7 @@ def test_csv(run: Run) -> None:
     assert "acme-one" in rows[1]["models"]
 
 
-@pytest.mark.parametrize("args", [["submarine"], ["--active", "--model", "acme"]])
+@pytest.mark.parametrize("args", [["--match", "submarine"], ["--active", "--model", "acme"]])
 def test_nothing_found(run: Run, args: list[str]) -> None:
     nothing = run("blocks", *args, code=1)
     assert nothing.stdout == ""

@@ -470,7 +470,7 @@ def test_blocks_only_where_the_terminal_has_them(
 
 def test_prices_are_named_with_their_date() -> None:
     for kind in ("bars", "calendar"):
-        assert lines_with("Prices: genai-prices 0.2.1, the newest of 2026-10-20", drawn(kind, months_of_work()))
+        assert lines_with("Prices: genai-prices 0.2.1, latest as of 2026-10-20", drawn(kind, months_of_work()))
 
 
 def test_a_bar_of_nothing_has_no_amount() -> None:

@@ -238,6 +238,17 @@ def test_show_agents_and_branches(run_hard: Run, hard: tuple[Path, str]) -> None
     assert "no subagent" in run_hard("show", hard[1], "--agent", "zzz", code=1).stderr
 
 
+def test_show_takes_the_names_of_subagents(run_hard: Run, hard: tuple[Path, str]) -> None:
+    agents = json.loads(run_hard("show", hard[1], "--json").stdout)["agents"]
+    assert [agent["number"] for agent in agents] == list(range(1, len(agents) + 1))
+    for name in (str(agents[0]["number"]), "#1", "Outer", "outer"):
+        assert "Outer: pass this on." in run_hard("show", hard[1], "--agent", name).stdout
+    for name, count in (("a", len(agents)), ("explore", sum(agent["agent_type"] == "Explore" for agent in agents))):
+        message = run_hard("show", hard[1], "--agent", name, code=2).stderr
+        assert f"{count} subagents match {name!r}:" in message
+    assert "Explore 2: Reader" in run_hard("show", hard[1]).stdout
+
+
 def test_cat_gives_the_bytes(run: Run, root: Path) -> None:
     content = (root / "projects" / "-src-tide" / f"{SESSION}.jsonl").read_bytes()
     assert run("cat", SESSION[:5]).stdout_bytes == content
@@ -291,6 +302,15 @@ def test_restore_into_the_config_directory_itself(run: Run, root: Path) -> None:
 def test_restore_needs_to_know_what(run: Run, tmp_path: Path) -> None:
     run("restore", "--to", str(tmp_path / "x"), code=2)
     run("restore", "--all", SESSION, "--to", str(tmp_path / "x"), code=2)
+
+
+def test_verify_refuses_what_is_not_a_revision_before_it_reads_anything(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("sync")
+    monkeypatch.setattr("hansard.sync.verify._repaired", None)
+    for text in ("foo", "", ":", "7d is", "12:xyz"):
+        assert f"invalid revision {text!r}" in run("verify", "--since", text, "--repair", code=2).stderr
 
 
 def test_verify(run: Run, tmp_path: Path) -> None:

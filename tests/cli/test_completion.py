@@ -51,6 +51,8 @@ def complete(asked: dict[str, str], line: str, shell: str = "bash") -> list[str]
         ("hansard pin 1", [SESSION]),
         ("hansard sessions --project ti", ["tide"]),
         ("hansard sessions --model claude-o", ["claude-opus-5-5"]),
+        ("hansard usage --model opu", ["opus-5-5"]),
+        ("hansard search model:opu", ["opus-5-5"]),
         ("hansard sessions --branch ", ["main"]),
         ("hansard sessions --sort pr", ["prompts", "project"]),
         ("hansard sessions proj", ["project:"]),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 from datetime import UTC, datetime, timedelta
 
-import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hansard.cli.arguments import Moment, parse_moment
 from hansard.errors import UsageError
+
+from .conftest import Run
 
 NOW = datetime(2026, 5, 10, 12, 30, tzinfo=UTC)
 
@@ -65,8 +66,15 @@ def test_no_date_is_told_with_examples(text: str) -> None:
 def test_an_option_takes_a_date_and_says_what_is_none() -> None:
     assert Moment().convert(NOW, None, None) == NOW
     assert Moment(end=True).convert("2026-05-01T14:30Z", None, None) == datetime(2026, 5, 1, 14, 30, tzinfo=UTC)
-    with pytest.raises(click.BadParameter, match="invalid date 'soon'; use for example 2026-05-01, "):
+    with pytest.raises(UsageError, match=r"^invalid date 'soon'; use for example 2026-05-01, "):
         Moment().convert("soon", None, None)
+
+
+@pytest.mark.parametrize("command", ["sessions", "usage", "search", "files", "blocks"])
+@pytest.mark.parametrize("option", ["--since", "--until"])
+def test_every_command_words_a_bad_date_alike(run: Run, command: str, option: str) -> None:
+    message = run(command, option, "soon", code=2).stderr
+    assert message.startswith(f"hansard: {option}: invalid date 'soon'; use for example 2026-05-01, ")
 
 
 @given(st.text(max_size=30))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,9 +16,11 @@ from click.testing import CliRunner
 
 from hansard import __version__
 from hansard.cli import context as fronts
+from hansard.cli import version
 from hansard.cli.app import hansard
 from hansard.engine import Hansard
 from hansard.errors import HansardError, SourceUnreadable, StoreBusy, StoreCorrupt, StoreNewer, StoreUnusable
+from hansard.index.tokens import is_native
 from hansard.sync.report import SyncReport
 
 from .conftest import OTHER, SESSION, Run, said, write_log
@@ -39,7 +42,18 @@ def finish(*args: str) -> tuple[int, bytes, bytes]:
 
 @pytest.mark.parametrize("flag", ["--version", "-V"])
 def test_the_version(flag: str) -> None:
-    assert finish(flag) == (0, f"hansard {__version__}{os.linesep}".encode(), b"")
+    code, out, err = finish(flag)
+    assert (code, err) == (0, b"")
+    found = re.fullmatch(r"hansard (\S+) \(([0-9a-f]{12}\+?|unknown revision), (no )?native module\)\s+", out.decode())
+    assert found is not None
+    assert found[1] == __version__
+    assert (found[3] is None) is is_native()
+
+
+def test_the_version_names_the_revision_that_was_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "revision.txt").write_text("0123456789ab+\n")
+    monkeypatch.setattr(version, "REVISION", str(tmp_path / "revision.txt"))
+    assert version.version_line().startswith(f"hansard {__version__} (0123456789ab+, ")
 
 
 def test_the_version_costs_no_click() -> None:
@@ -140,6 +154,8 @@ def test_every_trouble_is_one_message_and_its_code(
         (["show", "@zwei"], 2, "is not a session"),
         (["sessions", "--since", "soon"], 2, "invalid date"),
         (["sessions", "--cursor", "x"], 2, "cursor"),
+        (["blame", "nothing.txt"], 1, "no file 'nothing.txt'; "),
+        (["mcp", "--project", "nowhere"], 1, "no such directory: nowhere; no session was recorded there either"),
         (["projects", "--bogus"], 2, "no such option"),
         (["sesions"], 2, "did you mean 'sessions'?"),
         (["show", "@last", "--json", "--markdown"], 2, "cannot be used together"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -144,6 +146,16 @@ def test_lines_and_tables(run: Run, tmp_path: Path) -> None:
     pytest.importorskip("duckdb")
     run("export", "--all", "--format", "parquet", "--to", str(tmp_path / "tables"))
     assert "usage.parquet" in written(tmp_path / "tables")
+
+
+def test_a_process_that_used_duckdb_ends_quietly(root: Path, tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    places = ["--home", str(tmp_path / "store"), "--root", str(root)]
+    command = [sys.executable, "-m", "hansard", "export", "--all", "--table", "usage", *places]
+    done = subprocess.run(
+        [*command, "--to", str(tmp_path / "usage.parquet")], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
 
 
 @pytest.mark.parametrize("form", ["html", "markdown", "json", "jsonl", "csv", "parquet"])

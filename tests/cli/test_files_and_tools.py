@@ -113,3 +113,28 @@ def test_one_way_to_say_order_and_limit(run_demo: Run) -> None:
     assert len(costs) == 2
     assert costs[0]["sessions"] >= costs[1]["sessions"]
     assert "there is no page 99" in run_demo("sessions", "--page", "99", code=1).stderr
+
+
+@pytest.mark.parametrize("name", [*USAGE_BY, "usage", "blocks", "tools"])
+def test_a_date_is_a_period_and_a_word_is_refused(run_demo: Run, name: str) -> None:
+    days = json.loads(run_demo("daily", "--json").stdout)["rows"]
+    month = days[len(days) // 2]["day"][:7]
+    given = json.loads(run_demo(name, month, "--json").stdout)
+    assert given == json.loads(run_demo(name, f"on:{month}", "--json").stdout)
+    assert given != json.loads(run_demo(name, "--json").stdout)
+    refused = run_demo(name, *(["Bash"] if name == "tools" else []), "opus", code=2)
+    assert refused.stdout == ""
+    assert "model:opus" in refused.stderr
+    run_demo(name, "--match", "list", "--json")
+
+
+def test_sessions_that_changed_a_file_are_found(run_hard: Run) -> None:
+    def found(query: str) -> set[str]:
+        return {one["session_id"] for one in json.loads(run_hard("sessions", query, "--json").stdout)["sessions"]}
+
+    files = json.loads(run_hard("files", "--json", "-n", "0").stdout)["files"]
+    path = f'"{files[0]["path"]}"'
+    assert files[0]["last_session_id"] in found(f"changed:{path}")
+    assert found(f"file:{path} changed") == found(f"changed:{path}") <= found(f"file:{path}")
+    hits = json.loads(run_hard("search", f"file:{path} changed", "--json").stdout)["hits"]
+    assert {hit["kind"] for hit in hits} <= {"call", "result"}

@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from hansard.changes.journal import journals, list_journals
 from hansard.cli import plugin as made_plugin
 from hansard.cli.app import hansard
+from hansard.cli.background import START
 from hansard.cli.hook import run as hook
 from tests.changes.trees import is_killed, tree
 
@@ -92,6 +93,31 @@ def test_installing_again_writes_it_anew(config: Path, store: Path) -> None:
     assert tree(config) == before
 
 
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_plugin_that_the_client_disabled_is_removed_without_a_trace(
+    config: Path, store: Path, *, is_new: bool
+) -> None:
+    """`claude plugin disable` sets the switch to false, and each session dates the marketplace."""
+    if is_new:
+        (config / "settings.json").unlink()
+    before = tree(config)
+    former = None if is_new else json.loads((config / "settings.json").read_text())
+    plugin("install", "--yes")
+    for name, keys in (
+        ("settings.json", ("enabledPlugins", made_plugin.ENABLED)),
+        ("plugins/known_marketplaces.json", (made_plugin.MARKETPLACE, "lastUpdated")),
+    ):
+        path = config / name
+        value = json.loads(path.read_text())
+        value[keys[0]][keys[1]] = False if name == "settings.json" else "2026-11-18T05:55:24.670Z"
+        path.write_text(json.dumps(value, indent=4))
+    plugin("remove", "--yes")
+    assert sorted(tree(config)) == sorted(before)
+    if former is not None:
+        assert json.loads((config / "settings.json").read_text()) == former
+    assert not (store / "plugin").exists()
+
+
 def test_later_edits_of_the_user_stay(config: Path, store: Path) -> None:
     plugin("install", "--yes")
     settings = json.loads((config / "settings.json").read_text())
@@ -127,17 +153,17 @@ def test_a_kill_half_way_is_put_right(config: Path, store: Path, monkeypatch: py
 def test_the_commands_in_it_run_here(store: Path) -> None:
     made = made_plugin.plugin_files(str(store), briefing=True)
     hooks = json.loads(made["hansard/hooks/hooks.json"])["hooks"]
+    (briefing,) = hooks.pop("SessionStart")[0]["hooks"]
+    assert briefing["command"] == sys.executable
+    assert briefing["args"][:4] == ["-P", "-c", START, "hook"]
+    options = hook.Options()
+    options.parse(briefing["args"][4:])
+    assert (options.event, options.home, options.mistakes) == ("SessionStart", str(store), [])
     for event, groups in hooks.items():
-        for entry in (entry for group in groups for entry in group["hooks"]):
-            assert entry["command"] == sys.executable
-            assert entry["args"][:4] == ["-P", "-m", "hansard", "hook"]
-            options = hook.Options()
-            options.parse(entry["args"][4:])
-            assert (options.event, options.home, options.mistakes) == (event, str(store), [])
-            if event in hook.KEEPING:
-                assert options.timeout < entry["timeout"]
+        (entry,) = (entry for group in groups for entry in group["hooks"])
+        assert entry == {"type": "command", "command": f'sh "${{CLAUDE_PLUGIN_ROOT}}/hooks/hand-over.sh" {event}'}
     server = json.loads(made["hansard/.mcp.json"])["mcpServers"]["history"]
-    assert server["args"][:4] == ["-P", "-m", "hansard", "mcp"]
+    assert server["args"][:4] == ["-P", "-c", START, "mcp"]
     for name, text in made.items():
         if name.endswith(".md") and "/commands/" in name:
             assert text.startswith(b"---\ndescription: ")

@@ -29,7 +29,7 @@ def lost(root: Path) -> None:
 @pytest.mark.usefixtures("lost")
 def test_prompts_json_has_the_agreed_shape(run: Run) -> None:
     answer = json.loads(run("prompts", "--json").stdout)
-    assert set(answer) == {"prompts", "total", "next_cursor"}
+    assert set(answer) == {"prompts", "total", "sources", "next_cursor"}
     assert answer["total"] == 3
     _, first, last = answer["prompts"]
     assert first == {
@@ -106,7 +106,7 @@ def test_equal_texts_once(run: Run) -> None:
 
 def test_pages(run: Run) -> None:
     shown = run("prompts", "--limit", "1")
-    assert "1 of 2 prompts; --page 2 shows the next, --limit 0 shows all" in shown.stderr
+    assert "1 of 2 listed (2 prompts); --page 2 shows the next, --limit 0 shows all" in shown.stderr
     assert len(run("prompts", "--limit", "0").stdout.splitlines()) == 3
     first = json.loads(run("prompts", "--limit", "1", "--json").stdout)
     second = json.loads(run("prompts", "--limit", "1", "--cursor", first["next_cursor"], "--json").stdout)
@@ -122,6 +122,7 @@ def test_nothing_found(run: Run) -> None:
         "prompts": [],
         "next_cursor": None,
         "total": 0,
+        "sources": {},
     }
 
 

@@ -56,8 +56,8 @@ def test_a_line_for_each_way_of_counting_and_the_causes_below(run: Run) -> None:
     assert head.split() == ["INPUT", "OUTPUT", "CACHE", "READ", "WRITTEN", "COST", "DIFFERENCE"]
     assert ours.split() == ["ours", "100", "4.0k", "0", "0", "$0.30"]
     assert lines.split() == ["sum", "of", "all", "lines", "400", "13.0k", "0", "0", "$0.98", "+225.4", "%"]
-    assert "answers that are in several transcripts" in out
-    assert "  repeated lines of one answer (+2 answers)                   +5.2k       +$0.38" in out
+    assert "messages in several transcripts" in out
+    assert "  repeated lines of one message (+2 messages)                 +5.2k       +$0.38" in out
     assert "0 of 1 sessions agree in every token" in out
     assert f"  {SESSION[:8]}  opus-4-1" in out
     assert all(len(line) <= 80 for line in out.splitlines())

@@ -176,6 +176,19 @@ def test_a_subagent_names_its_session(run: Run, source: Path) -> None:
     assert SESSION in error
 
 
+def test_a_session_of_which_only_subagents_are_left_says_so(run: Run, source: Path) -> None:
+    other = "33333333-cccc-4ccc-8ccc-333333333333"
+    agent = source / "projects" / "-src-tide" / other / "subagents" / "agent-a497335b28b4899ad.jsonl"
+    agent.parent.mkdir(parents=True)
+    lines = [said(1, "Look.", session=other), said(2, "Seen.", role="assistant", session=other)]
+    agent.write_text(
+        "".join(json.dumps(line | {"isSidechain": True, "agentId": "a497335b28b4899ad"}) + "\n" for line in lines)
+    )
+    error = run("resume", other, code=2).stderr
+    assert "only its subagents are left, its own transcript was deleted before it was stored here" in error
+    assert "Seen." in run("show", other, "--agent", "1").stdout
+
+
 def test_a_saved_stream_cannot_be_resumed(run: Run, source: Path) -> None:
     other = "33333333-cccc-4ccc-8ccc-333333333333"
     stream = [

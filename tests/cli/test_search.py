@@ -246,6 +246,16 @@ def test_nothing_found_says_what_to_try(run: Run) -> None:
     assert "…'" in run("search", "z" * 100, code=1).stderr
 
 
+def test_matches_for_fewer_words_are_offered(run: Run) -> None:
+    found = run("search", "high", "zebra", "tide", code=1)
+    assert found.stderr.endswith("'zebra' does not occur\nno message has all words; best matches for 2 of 3:\n")
+    assert "When is high tide?" in found.stdout
+    as_json = json.loads(run("search", "high", "zebra", "tide", "--json", code=1).stdout)
+    assert as_json["hits"] == []
+    assert [hit["kind"] for hit in as_json["partial"]["hits"]]
+    assert run("search", "--count", "high", "zebra", code=1).stdout == "0\n"
+
+
 def test_nothing_asked(run: Run) -> None:
     assert "--syntax" in run("search", code=2).stderr
 

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hansard import background_sync
+from hansard.background_sync import StoreState
 from hansard.engine import Hansard
+from hansard.sync.report import SyncReport
 
-from .conftest import SESSION, Run, said, write_log
+from .conftest import OTHER, SESSION, Run, said, write_log
 
 
 def called(number: int, name: str, command: str = "make tides") -> dict[str, Any]:
@@ -134,7 +140,6 @@ def test_thoughts_are_shown_where_they_are_wanted(run: Run, root: Path) -> None:
         (["--html", "--at", "1"], 2, "--at cannot be used with --html"),
         (["--follow", "--json"], 2, "combined with --last, --agent and"),
         (["--follow", "--turn", "2"], 2, "combined with --last, --agent and"),
-        (["--follow", "--no-sync"], 2, "cannot be used with --no-sync"),
         (["--depth", "deep"], 2, "deep"),
     ],
 )
@@ -176,20 +181,33 @@ def test_a_late_result_belongs_to_its_call(run: Run, root: Path) -> None:
     assert "└ late" in run("show", SESSION, "--turn", "1").stdout
 
 
+def test_a_fork_names_its_parent(run: Run, root: Path) -> None:
+    records = day(2)
+    write_log(root, SESSION, records)
+    copied = [{**record, "sessionId": OTHER} for record in records[:4]]
+    write_log(root, OTHER, [*copied, said(99, "another way", session=OTHER)])
+    head = run("show", OTHER).stdout.partition("──")[0]
+    assert f"Forked from {SESSION[:8]}  question 1" in head
+    assert "Forked" not in run("show", SESSION).stdout
+
+
 # -- following
 
 
-def watching(*steps: Callable[[], object]) -> Callable[..., Iterator[object]]:
-    """A watch that syncs whenever a step has been taken, and ends with ctrl-c."""
+def taking(*steps: Callable[[], object]) -> Callable[..., Iterator[StoreState]]:
+    """The states of a store that another process syncs after each step, and at the end ctrl-c."""
 
-    def watch(h: Hansard, _stop: object) -> Iterator[object]:
-        yield h.sync()
-        for step in steps:
-            step()
-            yield h.sync()
+    def follow(open_engine: Callable[[], Hansard], *, syncing: bool) -> Iterator[StoreState]:
+        assert syncing
+        with open_engine() as h:
+            for step in steps:
+                yield StoreState(h.revision())
+                step()
+                h.sync()
+            yield StoreState(h.revision())
         raise KeyboardInterrupt
 
-    return watch
+    return follow
 
 
 def followed(run: Run, monkeypatch: pytest.MonkeyPatch, path: Path, *batches: list[dict[str, Any]], **more: Any) -> str:
@@ -197,7 +215,7 @@ def followed(run: Run, monkeypatch: pytest.MonkeyPatch, path: Path, *batches: li
         with path.open("a", encoding="utf-8") as file:
             file.writelines(json.dumps(record) + "\n" for record in records)
 
-    monkeypatch.setattr(Hansard, "watch", watching(*(partial(add, batch) for batch in batches)))
+    monkeypatch.setattr(background_sync, "follow", taking(*(partial(add, batch) for batch in batches)))
     result = run("show", SESSION, "--follow", *more.get("options", ()))
     assert result.stderr == "stopped\n"
     return result.stdout
@@ -262,26 +280,34 @@ def test_more_than_the_last_turn(run: Run, long: Path, monkeypatch: pytest.Monke
 def test_a_file_that_was_written_anew_is_begun_anew(run: Run, long: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = [said(1, "something else"), *(said(number, f"line {number}", role="assistant") for number in range(2, 40))]
     anew = partial(write_log, long.parents[2], SESSION, other)
-    monkeypatch.setattr(Hansard, "watch", watching(anew))
+    monkeypatch.setattr(background_sync, "follow", taking(anew))
     output = run("show", SESSION, "--follow").stdout
     assert numbered(output) == [7, 1]
     assert "  something else" in output
 
 
-def test_following_really_watches(run: Run, long: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the engine's own watch: two looks, then ctrl-c."""
-    given = Hansard.watch
+@pytest.mark.parametrize("options", [[], ["--no-sync"]])
+def test_following_shows_what_another_process_syncs(
+    run: Run, long: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    """Its own sync then finds nothing new: what counts is the revision of the store."""
+    home, given = json.loads(run("status", "--json").stdout)["home"], background_sync.follow
 
-    def watch(self: Hansard, stop: Any) -> Iterator[object]:
-        reports = given(self, stop, poll=True)
-        yield next(reports)
-        with long.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(day(8)[28]) + "\n")
-        yield next(reports)
+    def follow(open_engine: Callable[[], Hansard], *, syncing: bool) -> Iterator[StoreState]:
+        assert syncing is not bool(options)
+        with closing(given(open_engine, syncing=syncing)) as states:
+            first = next(state for state in states if not state.syncing)
+            yield first
+            monkeypatch.setattr(Hansard, "sync", lambda *_, **__: SyncReport())  # ours finds nothing
+            with long.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(day(8)[28]) + "\n")
+            command = [sys.executable, "-m", "hansard", "sync", "--home", home, "--root", str(long.parents[2])]
+            subprocess.run(command, check=True, capture_output=True)
+            yield next(state for state in states if state.revision != first.revision)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Hansard, "watch", watch)
-    assert asked(run("show", SESSION, "--follow").stdout) == [7, 8]
+    monkeypatch.setattr(background_sync, "follow", follow)
+    assert asked(run("show", SESSION, "--follow", *options).stdout) == [7, 8]
 
 
 def test_what_the_user_said_about_it_stands_above(run: Run) -> None:

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from hansard.model.table import Column, Table
+from hansard.model.table import Column, Kind, Table
 from hansard.render.terminal.tables import draw_table
-from hansard.render.text import Paint, clean, fit, fit_path, one_line, pad, width, wrap
+from hansard.render.text import PIPED, Paint, clean, fit, fit_path, one_line, pad, width, wrap
 
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 NASTY = st.text(
@@ -98,6 +98,26 @@ def test_columns_that_say_least_go_first() -> None:
     assert draw_table(Table(shape, rows), 16, Paint(enabled=False))[1] == "aaaa  bbbb  cccc"
     assert draw_table(Table(shape, rows), 15, Paint(enabled=False))[1] == "aaaa  bbbb"
     assert draw_table(Table(shape, rows), 9, Paint(enabled=False))[1] == "aaaa"
+
+
+def test_a_pipe_gets_long_texts_last_and_unpadded() -> None:
+    shape = (Column("ID"), Column("TITLE", least=28), Column("COST", right=True))
+    rows = [("a", "x" * 500, "$1"), ("b", "short", "$22")]
+    lines = draw_table(Table(shape, rows, ("Total", "", "$23")), PIPED, Paint(enabled=False))
+    assert lines == [
+        "ID     COST  TITLE",
+        "a        $1  " + "x" * 500,
+        "b       $22  short",
+        "─" * 11,
+        "Total   $23",
+    ]
+
+
+def test_paths_are_cut_at_their_beginning() -> None:
+    lines = draw_table(
+        Table((Column("FILE", Kind.PATH, least=8),), [("/src/tide/parser.py",)]), 12, Paint(enabled=False)
+    )
+    assert lines == ["FILE", "…e/parser.py"]
 
 
 def test_sequences_that_do_not_end_take_no_time() -> None:

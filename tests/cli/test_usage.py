@@ -121,6 +121,23 @@ def test_json_has_the_agreed_shape(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("spent")
+def test_flags_of_ccusage_are_accepted(run: Run) -> None:
+    given = json.loads(run("daily", "-s", "20260502", "-u", "20260502", "--offline", "--json").stdout)
+    assert [row["day"] for row in given["rows"]] == ["2026-05-02"]
+    run("blocks", "-s", "20260501", "-O")
+
+
+@pytest.mark.usefixtures("spent")
+@pytest.mark.parametrize("order", [(), ("--reverse",), ("--order", "desc"), ("--order", "desc", "--reverse")])
+def test_a_limit_keeps_the_latest_times(run: Run, order: tuple[str, ...]) -> None:
+    for by, latest in (("day", "2026-05-02"), ("hour", "2026-05-02T08:00Z"), ("day,model", "2026-05-02")):
+        (row,) = asked(run, "--by", by, "-n", "1", *order)["rows"]
+        assert row[by.partition(",")[0]] == latest
+    costs = asked(run, "--sort", "cost", "-n", "1")["rows"]
+    assert [row["day"] for row in costs] == ["2026-05-01"]
+
+
+@pytest.mark.usefixtures("spent")
 @pytest.mark.parametrize(
     ("columns", "lines"),
     [
@@ -161,7 +178,7 @@ def test_the_table_fits_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, 
     table, _, notes = run("usage").stdout.partition("\n\n")
     assert table.splitlines() == lines
     assert notes.startswith("Prices: genai-prices ")
-    assert ", 1 of your own + 1 of 3 messages have no line" in " ".join(notes.split())
+    assert ", 1 of your own + 1 of 3 messages have no final usage record" in " ".join(notes.split())
     assert "\n? 1 message of acme-one has no" in notes
 
 
@@ -170,7 +187,7 @@ def test_the_table_fits_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, 
 def test_no_line_is_wider_than_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     several = ("day,model", "session,model,branch", "day,session,model,branch,tool", "project,subagent,agent")
-    for by in (*DIMENSIONS, *several):
+    for by in (*(name for name in DIMENSIONS if name != "group"), *several):  # no group is configured
         for more in ([], ["--work", "--breakdown"]):
             text = run("usage", "--by", by, *more).stdout
             assert max(map(width, text.splitlines())) <= columns
@@ -263,7 +280,7 @@ def test_csv(run: Run) -> None:
     assert rows[1]["title"] == "'=1+\"2"  # no formula, and nothing that a terminal obeys
     work = run("usage", "--csv", "--work", "--by", "tool").stdout.splitlines()
     assert work[0].endswith("calls,errors,duration_ms,lines_added,lines_removed")
-    empty = run("usage", "--csv", "submarine", code=1).stdout_bytes
+    empty = run("usage", "--csv", "--match", "submarine", code=1).stdout_bytes
     assert empty.startswith(b"day,input_tokens,")
     assert empty.count(b"\r\n") == 1
 
@@ -284,7 +301,7 @@ def test_no_cell_is_a_formula(run: Run, root: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        (["--by", "fortnight"], "usage cannot be split by 'fortnight'; choose one of hour, day"),
+        (["--by", "fortnight"], "cannot group usage by 'fortnight'; choose one of hour, day"),
         (["--by", "day,day"], "each dimension can be given only once"),
         (["--timezone", "Europe/Berln"], "did you mean Europe/Berlin?"),
         (["--since", "soon"], "invalid date 'soon'"),
@@ -306,11 +323,11 @@ def test_what_makes_no_sense(run: Run, args: list[str], told: str) -> None:
 
 @pytest.mark.usefixtures("spent")
 def test_nothing_found(run: Run) -> None:
-    nothing = run("usage", "submarine", code=1)
+    nothing = run("usage", "--match", "submarine", code=1)
     assert (nothing.stdout, nothing.stderr) == ("", "hansard: no message matches\n")
     typo = run("usage", "--breakdwn", code=2)
     assert "no such option '--breakdwn'. Did you mean '--breakdown'?" in typo.stderr
-    empty = json.loads(run("usage", "submarine", "--json", code=1).stdout)
+    empty = json.loads(run("usage", "--match", "submarine", "--json", code=1).stdout)
     assert empty["rows"] == []
     assert empty["totals"]["api_messages"] == 0
 
@@ -322,6 +339,19 @@ def test_colours_are_ours_alone(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
     assert "\x1b" not in run("usage", "--by", "session,model").stdout
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b" not in run("usage").stdout
+
+
+# -- groups
+
+
+@pytest.mark.usefixtures("spent")
+def test_groups_of_the_configuration(run: Run) -> None:
+    assert "no group is set: to set one, add for example [groups]" in run("usage", "--by", "group", code=2).stderr
+    configure('[groups]\nsea = ["tide", "/src/sail"]\n')
+    (row,) = asked(run, "--by", "group")["rows"]
+    assert (row["group"], row["api_messages"]) == ("sea", 3)
+    configure("[groups]\nsea = 1\n")
+    assert "groups are lists of projects" in run("usage", code=2).stderr
 
 
 # -- budgets
@@ -342,8 +372,8 @@ def test_budgets_that_are_near_or_over_are_told(run: Run) -> None:
     text = run("usage").stdout
     told = text.partition("BUDGET")[2].partition("\n\n")[0].splitlines()[1:]
     assert told == [
-        "this month          ███████████░  $0.29+?  $0.30   96 %  near",
-        "this month in tide  ████████████  $0.29+   $0.10  288 %  over",
+        "this month          ███████████░  $0.29+?  $0.30   96 %     $5.95  near",
+        "this month in tide  ████████████  $0.29+   $0.10  288 %     $5.95  over",
     ]
     found = asked(run)["budgets"]
     assert [(item["period"], item["project"], item["state"]) for item in found] == [
@@ -352,6 +382,8 @@ def test_budgets_that_are_near_or_over_are_told(run: Run) -> None:
         ("month", "tide", "over"),
     ]
     assert found[2]["spent_usd"] == "0.288"
+    assert (found[2]["until"], found[2]["forecast_usd"]) == ("2026-06-01T00:00:00.000Z", "5.95")
+    assert found[0]["forecast_usd"] is None
 
 
 @pytest.mark.usefixtures("spent")
@@ -418,3 +450,14 @@ def test_marks() -> None:
     assert marked(None, unpriced=True) == "?"
     shown = [text.rjust(8) for text in aligned(["$1.20", "$1.20+", "$1.20+?", "?"])]
     assert shown == [" $1.20  ", " $1.20+ ", " $1.20+?", "       ?"]
+
+
+@pytest.mark.usefixtures("spent")
+def test_projects_have_the_marks_of_the_report(run: Run) -> None:
+    listed = run("projects").stdout
+    reported = run("usage", "--by", "project").stdout
+    for name, amount in (("tide", "$0.29+"), ("sail", "?")):
+        (line,) = (line for line in listed.splitlines() if f"/src/{name}" in line)
+        (row,) = (line for line in reported.splitlines() if line.startswith(name))
+        assert amount in line.split()
+        assert amount in row.split()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -234,6 +235,12 @@ def test_the_roots_of_the_client_are_its_repository(app_store: tuple[Path, Path]
     )
     assert [one.get("method") for one in heard] == [None, "roots/list", None]
     assert FIRST in str(heard[-1])
+
+
+def test_a_chosen_project_comes_before_the_roots(server: Server) -> None:
+    server._repository = Repository("/somewhere/else", is_chosen=True)
+    server.use_roots({"result": {"roots": [{"uri": f"file://{APP}"}]}})
+    assert server._repository.working_folder == os.path.realpath("/somewhere/else")
 
 
 @pytest.mark.parametrize("uri", ["file://[::1", "file://]", "file:///a%00b", "file://" + "/x" * 70_000, ""])

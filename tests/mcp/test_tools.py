@@ -230,6 +230,7 @@ def test_usage_adds_up(call: Call) -> None:
         ("read", {"target": FIRST, "cursor": "x.y"}, "cursor"),
         ("sessions", {"commit": "zz"}, "commit"),
         ("usage", {"by": "moon"}, "by"),
+        ("usage", {"query": "opus"}, "model:opus"),
         ("files", {"path": 7}, "path"),
         ("recall", {"question": "parser", "max_tokens": 10}, "max_tokens"),
     ],

@@ -42,6 +42,7 @@ def root(tmp_path: Path) -> Path:
     lines = [
         {"display": f'say "project":"{OLD}"', "timestamp": 1, "project": OLD, "sessionId": SESSION},
         {"display": "lost", "timestamp": 2, "project": OLD},
+        {"display": "lost below", "timestamp": 2, "project": f"{OLD}/low"},
         {"display": "other", "timestamp": 3, "project": "/src/tides"},
     ]
     (place / "history.jsonl").write_text(
@@ -119,6 +120,17 @@ def test_both_places_are_one_project(root: Path, store: Path) -> None:
                 "Now here",
                 "When is high tide?",
             }
+        for suffix, count in (("", 3), ("/low", 1)):
+            old, new_place = (h.sessions(project=place + suffix).sessions for place in (OLD, NEW))
+            assert len(old) == count
+            assert old == new_place
+            assert {prompt.text for prompt in h.prompts(project=OLD + suffix).prompts} == {
+                prompt.text for prompt in h.prompts(project=NEW + suffix).prompts
+            }
+            found = [{line.file.path for line in h.grep("tide|here", project=place + suffix)} for place in (OLD, NEW)]
+            assert found[0] == found[1]
+            assert found[0]
+        assert "lost below" in {prompt.text for prompt in h.prompts(project=f"{NEW}/low").prompts}
         rows = h.usage(by="project").rows
         assert [row.key["project"] for row in rows] == [NEW]
         assert h.plan_resume(SESSION).session.cwd == NEW
@@ -145,8 +157,9 @@ def test_rename_moves_the_folder_and_what_names_it(root: Path, store: Path) -> N
     assert not (root / "projects" / "-src-tide").exists()
     transcript = root / "projects" / "-new-sea" / f"{SESSION}.jsonl"
     assert transcript.read_bytes() == before[str(root / "projects/-src-tide" / f"{SESSION}.jsonl")][0]
-    first, lost, other, torn = (root / "history.jsonl").read_text().splitlines()
-    assert [json.loads(line)["project"] for line in (first, lost, other)] == [NEW, NEW, "/src/tides"]
+    first, *others, torn = (root / "history.jsonl").read_text().splitlines()
+    named = [json.loads(line)["project"] for line in (first, *others)]
+    assert named == [NEW, NEW, f"{NEW}/low", "/src/tides"]
     assert json.loads(first)["display"] == f'say "project":"{OLD}"'
     assert torn == "torn {"
     assert json.loads((root / ".claude.json").read_text())["projects"] == {NEW: {"trust": 1}, "/src/tides": {}}

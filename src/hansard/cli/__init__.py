@@ -16,13 +16,13 @@ def main() -> None:
     """Run the command line and exit."""
     # Modules are never garbage: collecting every 700 objects and again at exit took 9 of 70 ms.
     gc.set_threshold(50_000)
-    atexit.register(gc.freeze)
+    atexit.register(_freeze)
     _open_closed_streams()
     refused = _leave_impossible_time_zone()
     if sys.argv[1:] in (["--version"], ["-V"]):
-        from hansard import __version__
+        from hansard.cli.version import version_line
 
-        print(f"hansard {__version__}")  # noqa: T201 - click costs more than the answer
+        print(version_line())  # noqa: T201 - click costs more than the answer
         return
     if sys.argv[1:2] == ["statusline"]:
         from hansard.cli.statusline.run import run_fast
@@ -35,6 +35,11 @@ def main() -> None:
         arguments = hook.hook_arguments(sys.argv[1:])
         if arguments is not None:
             hook.run_fast(arguments)
+    if sys.argv[1:2] == ["mcp"]:
+        from hansard.cli.mcp_start import answer_handshake, is_fast
+
+        if is_fast(sys.argv[1:]) and not answer_handshake():
+            return
     from hansard.quick_imports import import_quickly
 
     import_quickly("click", "msgspec")
@@ -49,6 +54,12 @@ def main() -> None:
 
         register()
     hansard(prog_name="hansard")
+
+
+def _freeze() -> None:
+    """Skip the collection at exit, unless DuckDB is loaded: its binding reports everything that is not freed as a leak."""
+    if "duckdb" not in sys.modules:
+        gc.freeze()
 
 
 def _leave_impossible_time_zone() -> str | None:

@@ -10,7 +10,6 @@ from typing import Any, NoReturn
 
 import click
 
-from hansard import __version__
 from hansard.cli.context import Context, note, reads, unwrapped
 from hansard.errors import HansardError
 
@@ -49,7 +48,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "pin": (MARK, "Pin sessions, to find them again."),
     "rename": (MARK, "Give a session a title of your own."),
     "note": (MARK, "Add a note to a session, or show its notes."),
-    "sync": (KEEP, "Store and index whatever is new."),
+    "sync": (KEEP, "Store and index what is new."),
     "watch": (KEEP, "Keep syncing until stopped, and report what happens."),
     "status": (KEEP, "Show the store, its sources and what clean-up deletes next."),
     "doctor": (KEEP, "Check for problems: store, permissions, bad lines, unknown records."),
@@ -208,8 +207,24 @@ def _quiet() -> None:
         os.close(nowhere)
 
 
+def _show_version(context: click.Context, _: click.Parameter, value: bool) -> None:
+    if value and not context.resilient_parsing:
+        from hansard.cli.version import version_line
+
+        click.echo(version_line())
+        context.exit()
+
+
 @click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, "-V", "--version", prog_name="hansard", message="%(prog)s %(version)s")
+@click.option(
+    "-V",
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version, the revision and whether the native module is used.",
+)
 @reads
 @click.pass_context
 def hansard(ctx: click.Context, cli: Context) -> None:

@@ -20,11 +20,16 @@ else:
     _ParamType = click.ParamType
 
 
-def parse_moment(text: str, now: datetime, *, end: bool = False, zone: tzinfo | None = None) -> datetime:
-    """Parse a time; a day, month or year means its start, or with `end` the moment after it."""
+def parse_moment(
+    text: str, now: datetime, option: str = "", *, end: bool = False, zone: tzinfo | None = None
+) -> datetime:
+    """Parse a time, of an option; a day, month or year means its start, or with `end` the moment after it."""
     from hansard.query.language.dates import parse_span
 
-    span = parse_span(text, now, zone)
+    try:
+        span = parse_span(text, now, zone)
+    except UsageError as error:
+        raise UsageError(f"{option}: {error}" if option else str(error)) from None
     return span.end if end else span.start
 
 
@@ -36,14 +41,11 @@ class Moment(_ParamType):
     def __init__(self, *, end: bool = False) -> None:
         self.end = end
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:  # noqa: ARG002 - click's signature
         """The time, or a usage error with examples."""
         if isinstance(value, datetime):
             return value
-        try:
-            return parse_moment(str(value), datetime.now(UTC), end=self.end)
-        except UsageError as error:
-            self.fail(str(error), param, ctx)
+        return parse_moment(str(value), datetime.now(UTC), param.opts[0] if param else "", end=self.end)
 
 
 class QueryCommand(Command):

@@ -414,8 +414,8 @@ def reads(command: Callable[..., Any]) -> Callable[..., Any]:
             "--wait/--no-wait",
             keep="wait",
             default=None,
-            help="Wait for the first sync of a large history to complete, or answer from its newest part at once; the default is"
-            " to wait in scripts, and in a terminal for all but the overview, sessions and usage.",
+            help="Wait for the first sync of a large history, or answer from its newest part at once. By default only the overview,"
+            " sessions, usage and status answer at once, and only in a terminal.",
         ),
         _option("--no-sync", keep="no_sync", is_flag=True, help="Do not sync first; use what is already indexed."),
     ):

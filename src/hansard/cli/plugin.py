@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import sys
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -15,7 +16,8 @@ from hansard import __version__
 from hansard.changes.journal import list_journals
 from hansard.changes.json_text import dump_like, load_object
 from hansard.changes.plan import ChangeSet, Write, content, read_file
-from hansard.cli.hook.run import read_log
+from hansard.cli.background import START
+from hansard.cli.hook.run import FOLDER, KEEPING, read_log
 from hansard.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +30,8 @@ NAME = "hansard"
 MARKETPLACE = "hansard-local"
 ENABLED = f"{NAME}@{MARKETPLACE}"
 _DESCRIPTION = "Keeps every session, and lets the model recall what was done before."
-_STORE_SECONDS = 8  # SessionEnd and PreCompact wait this long; the timeout in the client's settings is a little longer
+_STORING = ("SessionEnd", "PreCompact", "Stop", "PostToolUse")
+_STORE_SECONDS = 8  # without a POSIX shell, SessionEnd and PreCompact wait this long; the timeout in the client's settings is a little longer
 _SKILL = """\
 ---
 name: past-sessions
@@ -82,7 +85,7 @@ Without a period, report this week by day.
 
 def command_line(home: str, *arguments: str) -> dict[str, Any]:
     """The command that runs this installation on a data directory, as the client's JSON expects it."""
-    return {"command": sys.executable, "args": ["-P", "-m", "hansard", *arguments, "--home", home]}
+    return {"command": sys.executable, "args": ["-P", "-c", START, *arguments, "--home", home]}
 
 
 def mcp_server(home: str) -> dict[str, Any]:
@@ -90,21 +93,54 @@ def mcp_server(home: str) -> dict[str, Any]:
     return {"type": "stdio", **command_line(home, "mcp")}
 
 
+_HAND_OVER = """\
+# Leaves a hook's input for Hansard's worker, and starts that if it is not running: a client waits for its hooks, so no Python.
+# Exit code 0 always: another one could block a prompt or a tool.
+umask 077
+exec 2>/dev/null
+cd {folder} || {{ mkdir -p {folder} && cd {folder}; }} || exit 0
+{{ head -c 4096; cat >/dev/null; }} >"$$-$1.part" && mv "$$-$1.part" "$$-$1.input"
+if [ -z "$(find . -name running -mmin -2)" ] || ! kill -0 "$(cat running)"; then
+  {worker} </dev/null >/dev/null 2>&1 &
+fi
+exit 0
+"""
+
+
+def _hook_commands(home: str) -> dict[str, Any]:
+    """The hooks that store transcripts: a shell script, or Python without a POSIX shell."""
+    if os.name != "nt":
+        # As one string, which clients before 2.1 understand as well.
+        return {
+            event: [
+                {"hooks": [{"type": "command", "command": f'sh "${{CLAUDE_PLUGIN_ROOT}}/hooks/hand-over.sh" {event}'}]}
+            ]
+            for event in _STORING
+        }
+    waits = {"timeout": _STORE_SECONDS + 2}
+    return {
+        event: _hook(home, event, "--timeout", str(_STORE_SECONDS), **waits)
+        if event in KEEPING
+        else _hook(home, event, **{"async": True})
+        for event in _STORING
+    }
+
+
+def _hook(home: str, event: str, *options: str, **more: Any) -> list[Any]:
+    return [{"hooks": [{"type": "command", **command_line(home, "hook", event, *options), **more}]}]
+
+
+def _hand_over(home: str) -> bytes:
+    worker = command_line(home, "hook", "--work")
+    words = " ".join(map(quote, [worker["command"], *worker["args"]]))
+    return os.fsencode(_HAND_OVER.format(folder=quote(os.path.join(home, FOLDER)), worker=words))
+
+
 def plugin_files(home: str, *, briefing: bool = False) -> dict[str, bytes]:
     """The files of a marketplace with the plugin in it, by their relative paths."""
-
-    def hook(event: str, *options: str, **more: Any) -> list[Any]:
-        return [{"hooks": [{"type": "command", **command_line(home, "hook", event, *options), **more}]}]
-
-    stored = {"timeout": _STORE_SECONDS + 2}
-    hooks = {
-        "SessionEnd": hook("SessionEnd", "--timeout", str(_STORE_SECONDS), **stored),
-        "PreCompact": hook("PreCompact", "--timeout", str(_STORE_SECONDS), **stored),
-        "Stop": hook("Stop", **{"async": True}),
-        "PostToolUse": hook("PostToolUse", **{"async": True}),
-    }
+    hooks = _hook_commands(home)
     if briefing:
-        hooks["SessionStart"] = hook("SessionStart", "--briefing", timeout=5)
+        hooks["SessionStart"] = _hook(home, "SessionStart", "--briefing", timeout=5)
         hooks["SessionStart"][0]["matcher"] = "startup|clear"
     about = {
         "name": NAME,
@@ -123,6 +159,7 @@ def plugin_files(home: str, *, briefing: bool = False) -> dict[str, bytes]:
         ),
         f"{NAME}/.claude-plugin/plugin.json": _json(about),
         f"{NAME}/hooks/hooks.json": _json({"description": "Store what is new.", "hooks": hooks}),
+        **({f"{NAME}/hooks/hand-over.sh": _hand_over(home)} if os.name != "nt" else {}),
         f"{NAME}/.mcp.json": _json({"mcpServers": {"history": mcp_server(home)}}),
         f"{NAME}/skills/past-sessions/SKILL.md": _SKILL.encode(),
         f"{NAME}/README.md": _README.encode(),
@@ -204,8 +241,25 @@ def plan_plugin(home: str, config: str, *, briefing: bool | None) -> ChangeSet:
             raise UsageError(f"{path}: {key} is not a JSON object, so it is not changed")
         entry[name] = value
     steps.append(Write(path, content(dump_like(settings, before)), merge="json"))
+    steps += _known_marketplace(config, folder)
     facts = {"config_dir": config, "plugin_dir": folder, "briefing": "yes" if briefing else ""}
     return ChangeSet(PLUGIN, f"plugin for {config}", (home, config), tuple(steps), facts)
+
+
+def _known_marketplace(config: str, folder: str) -> list[Write]:
+    """Older clients (seen: 2.1.197) only note a marketplace in their first session, and load its plugins from the next one on."""
+    path = os.path.join(config, "plugins", "known_marketplaces.json")
+    before = _read(path)
+    try:
+        known = load_object(before, path)
+    except UsageError:
+        return []
+    source = {"source": "directory", "path": folder}
+    entry = known.get(MARKETPLACE)
+    if isinstance(entry, dict) and entry.get("source") == source:
+        return []
+    known[MARKETPLACE] = {"source": source, "installLocation": folder, "lastUpdated": "1970-01-01T00:00:00.000Z"}
+    return [Write(path, content(dump_like(known, before)), merge="json")]
 
 
 def plan_mcp_json(home: str, directory: str) -> ChangeSet:

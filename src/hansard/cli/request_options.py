@@ -25,7 +25,10 @@ Option = Callable[[Any], Any]
 GONE = click.option(
     "--gone", "source_state", flag_value="gone", help="Whose files the client has deleted; they are kept here."
 )
-LEDGER_FILTERS = "since until timezone project model"
+OFFLINE = click.option(
+    "-O", "--offline", is_flag=True, expose_value=False, help="Accepted as in ccusage: reports never fetch prices."
+)
+LEDGER_FILTERS = "since until timezone project model match"
 SESSION_FILTERS = ("project since until branch model tool version text has_errors", GONE)
 _TEXT_SORTS = frozenset({"title", "project", "path"})  # ascending by default
 
@@ -85,7 +88,7 @@ def _values(request: type[Struct], fields: dict[str, Any]) -> dict[str, Any]:
         zone = find_zone(fields["timezone"]).info
         for name in ("since", "until"):
             if fields[name] is not None:
-                fields[name] = parse_moment(fields[name], fields["now"], end=name == "until", zone=zone)
+                fields[name] = parse_moment(fields[name], fields["now"], f"--{name}", end=name == "until", zone=zone)
     return fields
 
 
@@ -102,6 +105,8 @@ def _option(request: type[Struct], name: str, names: list[str]) -> Option:
     if name == "limit":
         return limit_option(field.default)
     flags = field.extra.get("option", f"--{name.replace('_', '-')}").split()
+    if "timezone" in names and name in ("since", "until"):
+        flags.insert(0, f"-{name[0]}")  # as ccusage has them
     default = None if field.default is NODEFAULT else field.default
     how: dict[str, Any] = {"metavar": field.extra.get("metavar")}
     if field.type is bool:
@@ -162,7 +167,7 @@ def period_of(request: Dated) -> Period:
 def filter_line(query: tuple[str, ...]) -> list[str]:
     """The filters of a report, as typed; empty if there are none."""
     typed = click.get_current_context().params
-    names = [name for name in ("since", "until", "project", "model") if typed[name] is not None]
+    names = [name for name in ("since", "until", "project", "model", "match") if typed[name] is not None]
     given = [f"--{name} {typed[name]}" for name in names]
     return [f"Filter: {' '.join([*given, *query])}"] if given or query else []
 

@@ -103,8 +103,19 @@ _PROMPTS: dict[str, dict[str, Any]] = {
 }
 
 
-def list_prompts() -> dict[str, Any]:
-    return {"prompts": [{"name": name, **about} for name, about in _PROMPTS.items()]}
+_SPLITTING = frozenset({"claude-code"})
+"""Clients that split what is typed behind a prompt's name at blanks, give each argument a word, and drop the rest."""
+_WORDS = tuple(f"word_{number}" for number in range(2, 41))
+
+
+def list_prompts(client: str = "") -> dict[str, Any]:
+    """The prompts; a client that splits text gets arguments for the other words as well."""
+    more = [{"name": word, "required": False} for word in _WORDS] if client in _SPLITTING else []
+    return {
+        "prompts": [
+            {"name": name, **about, "arguments": [*about["arguments"], *more]} for name, about in _PROMPTS.items()
+        ]
+    }
 
 
 def get_prompt(
@@ -114,9 +125,11 @@ def get_prompt(
     if name not in _PROMPTS:
         raise UsageError(f"unknown prompt {name[:100]!r}; there are {', '.join(_PROMPTS)}")
     known = {argument["name"] for argument in _PROMPTS[name]["arguments"]}
-    if not set(given) <= known:
+    if not set(given) <= known | set(_WORDS):
         raise UsageError(f"{name} takes {', '.join(sorted(known))}")
-    subject = given.get("about", "").strip()[:1_000]
+    words = [given.get("about") or given.get("session") or "", *(given.get(word, "") for word in _WORDS)]
+    typed = " ".join(" ".join(words).split())[:1_000]
+    subject = typed if "about" in known else ""
     if name == "continue_from":
         instructions = (
             "Continue the work of the session below. Say in a few sentences what it was about, what was finished and what was left open,"
@@ -135,7 +148,7 @@ def get_prompt(
         question.packer.reserve(instructions)
         if subject:
             return recall.run(question, recall.RecallRequest(subject))
-        return read.run(question, read.ReadRequest(given.get("session") or "@last"))
+        return read.run(question, read.ReadRequest(typed or "@last"))
 
     text = f"{instructions}\n\n{msgspec.json.encode(ask(answer)).decode()}"
     return {

@@ -69,6 +69,7 @@ class Server:
         self._repository = repository
         self._session_id = session_id
         self.wants_roots = False  # the client can report its roots
+        self.client = ""  # its name
         self._at_once: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
             "initialize": self._initialize,
             "server/discover": lambda _: {
@@ -78,7 +79,7 @@ class Server:
             "ping": lambda _: {},
             "tools/list": lambda _: {"tools": [find_tool(name).listed() for name in NAMES]},
             "resources/templates/list": lambda _: _resources().list_templates(),
-            "prompts/list": lambda _: _resources().list_prompts(),
+            "prompts/list": lambda _: _resources().list_prompts(self.client),
         }
         self._slow: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
             "tools/call": self._call,
@@ -136,12 +137,14 @@ class Server:
     def _initialize(self, params: Mapping[str, Any]) -> dict[str, Any]:
         wanted = params.get("protocolVersion")
         capabilities = params.get("capabilities")
+        client = params.get("clientInfo")
+        self.client = str(client.get("name")) if isinstance(client, dict) else ""
         self.wants_roots = isinstance(capabilities, dict) and "roots" in capabilities
         version = wanted if wanted in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
         return {"protocolVersion": version, "serverInfo": _info(), **self._about()}
 
     def _about(self) -> dict[str, Any]:
-        capabilities: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
+        capabilities: dict[str, Any] = {"tools": {}, "resources": {"listChanged": True}, "prompts": {}}
         return {"capabilities": capabilities, "instructions": INSTRUCTIONS}
 
     def use_roots(self, response: Mapping[str, Any]) -> None:
@@ -162,7 +165,7 @@ class Server:
         def asked(h: Hansard) -> dict[str, Any]:
             packer = Packer(limits.max_tokens)
             everywhere = limits.scope == "all"
-            hint = self._store.hint(h)
+            hint = self._store.hint()
             return packer.finish(question(Ask(h, self._repository, packer, everywhere, hint, self._session_id)))
 
         return self._store.ask(asked)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import queue
 import sys
@@ -32,10 +33,12 @@ class Connection:
         self._cancelled: set[str | int] = set()
         self._is_gone = False  # the client has closed our stdout
 
-    def run(self) -> None:
-        """Answer until the client closes stdin, including what it asked before that."""
+    def run(self, first: bytes = b"") -> None:
+        """Answer until the client closes stdin, including what it asked before that; `first` has been read already."""
         worker = threading.Thread(target=self._work, name="answers", daemon=True)
         worker.start()
+        for line in io.BytesIO(first):
+            self._take(line if line.endswith(b"\n") else line + self._requests.readline(_LONGEST))
         while not self._is_gone and (line := self._requests.readline(_LONGEST + 1)):
             if len(line) > _LONGEST and not line.endswith(b"\n"):
                 self._skip_line()
@@ -44,6 +47,10 @@ class Connection:
                 self._take(line)
         self._waiting.put(None)
         worker.join()
+
+    def notify(self, method: str) -> None:
+        """Send a notification."""
+        self._send({"jsonrpc": "2.0", "method": method})
 
     def _skip_line(self) -> None:
         """Skip the rest of an overlong message."""
@@ -108,13 +115,19 @@ class Connection:
                 self._is_gone = True
 
 
-def serve(server: Server, store: Store) -> None:
-    """Serve the client that started this process, until it closes our stdin."""
+def serve(server: Server, store: Store, first: bytes = b"", *, has_resources: bool = False) -> None:
+    """Serve the client that started this process, until it closes our stdin.
+
+    `first` has been read of that already. With `has_resources` the client is to ask for the list of resources again.
+    """
     responses = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nothing but messages may reach the client
     try:
         with contextlib.suppress(KeyboardInterrupt):
-            Connection(server, sys.stdin.buffer, responses).run()
+            connection = Connection(server, sys.stdin.buffer, responses)
+            if has_resources:
+                connection.notify("notifications/resources/list_changed")
+            connection.run(first)
     finally:
         with contextlib.suppress(OSError, ValueError):
             responses.close()

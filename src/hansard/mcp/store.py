@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from hansard.errors import HansardError, NotFound
+from hansard.background_sync import BackgroundSync
+from hansard.errors import NotFound
 from hansard.sources.git import find_worktree
 
 if TYPE_CHECKING:
@@ -30,50 +30,35 @@ class Store:
     def __init__(self, settings: Settings, *, syncing: bool = True) -> None:
         self._settings = settings
         self._syncing = syncing
-        self._sync: threading.Thread | None = None
-        self.trouble = ""  # why the last sync failed
+        self._sync = BackgroundSync(settings.open, syncing=False)
 
     def ask(self, question: Callable[[Hansard], _Answer]) -> _Answer:
         """Answer from one state of the store, synced as far as a short wait allows."""
         if self._syncing:
-            self._bring_up_to_date()
+            self._sync.catch_up(PATIENCE_SECONDS)
         with self._settings.open() as h:
             if not os.path.exists(os.path.join(h.home, "index.db")):
-                raise NotFound(self._nothing(h))
+                raise NotFound(self._nothing())
             with h.at_once():
                 return question(h)
 
-    def hint(self, h: Hansard) -> str:
+    def hint(self) -> str:
         """A hint that an answer may be incomplete; empty if everything is indexed."""
-        if progress := h.sync_progress():
-            return f"The history is still being indexed ({progress.words}); older sessions may be missing."
-        return f"The newest messages may be missing: {self.trouble}" if self.trouble else ""
+        state = self._sync.state if self._syncing else self._sync.refresh()
+        if state.progress:
+            return f"The history is still being indexed ({state.progress}); older sessions may be missing."
+        return f"The newest messages may be missing: {state.trouble}" if state.trouble else ""
 
     @property
     def is_syncing(self) -> bool:
         """Whether our sync is running."""
-        return self._sync is not None and self._sync.is_alive()
+        return self._sync.is_syncing
 
-    def _bring_up_to_date(self) -> None:
-        if not self.is_syncing:
-            self._sync = threading.Thread(target=self._run_sync, name="sync", daemon=True)
-            self._sync.start()
-        if self._sync is not None:
-            self._sync.join(PATIENCE_SECONDS)
-
-    def _run_sync(self) -> None:
-        try:
-            with self._settings.open() as h:
-                if h.roots:
-                    h.sync()
-            self.trouble = ""
-        except HansardError as error:
-            self.trouble = str(error)
-
-    def _nothing(self, h: Hansard) -> str:
-        if self.trouble:
-            return self.trouble
-        if self.is_syncing or h.sync_progress():
+    def _nothing(self) -> str:
+        state = self._sync.refresh()
+        if state.trouble:
+            return state.trouble
+        if state.syncing:
             return "The history is being indexed for the first time. Try again in a minute."
         return "No Claude Code history found: `hansard mcp` takes --root DIR, and reads CLAUDE_CONFIG_DIR."
 
@@ -108,14 +93,17 @@ def folder_of_uri(uri: str) -> str | None:
 
 
 class Repository:
-    """The client's repository: that of its first root, or else of its folder."""
+    """The repository that answers are about: the one that the user chose, that of the client's first root, or else of its folder."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, *, is_chosen: bool = False) -> None:
         self._start = folder
+        self._is_chosen = is_chosen
         self._roots: tuple[str, ...] = ()
 
     def use_roots(self, uris: Iterable[str]) -> None:
-        """Use the roots that the client reports."""
+        """Use the roots that the client reports, unless the user chose a folder."""
+        if self._is_chosen:
+            return
         self._roots = tuple(folder for uri in uris if (folder := folder_of_uri(uri)))
 
     @property

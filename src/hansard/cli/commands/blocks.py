@@ -19,6 +19,7 @@ from hansard.cli.arguments import QueryCommand
 from hansard.cli.context import Context, interrupted_by_sigterm, none_found, now, reads
 from hansard.cli.request_options import (
     LEDGER_FILTERS,
+    OFFLINE,
     Period,
     filter_line,
     limit_option,
@@ -91,6 +92,7 @@ class _Answer(Struct, frozen=True):
     limit_option(0, text="Show only the latest N blocks; 0 shows all."),
     click.option("--gaps/--no-gaps", default=True, help="Show or hide the gaps between blocks."),
     click.option("--csv", "as_csv", is_flag=True, help="Write CSV to stdout."),
+    OFFLINE,
     click.option("--live", is_flag=True, help="Keep showing the last days until ctrl-c."),
     click.option(
         "--interval",
@@ -115,7 +117,7 @@ def blocks(
     live: bool,
     interval: float,
 ) -> None:
-    """Report five-hour blocks, as the plans' limits count, with a projection for the current one.
+    """Report five-hour blocks, as plan limits count them, with a projection for the current one.
 
     A block begins with the full hour (UTC) of its first message, and ends five hours later or after five hours of silence.
 
@@ -215,8 +217,8 @@ def _live(answer: _Answer, when: Period, columns: int, paint: Paint) -> Iterator
 
 
 def _table(answer: _Answer, when: Period, columns: int, paint: Paint) -> list[str]:
-    """Blocks in order, the pauses between them as lines of their own."""
-    from hansard.render.reports import pause, usage_cost
+    """Blocks in order, the gaps between them as lines of their own."""
+    from hansard.render.reports import gap_length, usage_cost
 
     blocks = sorted(answer.blocks, key=lambda block: block.start)
     start = "%Y-%m-%d %H:%M" if columns > _NARROW else "%m-%d %H:%M"
@@ -237,7 +239,7 @@ def _table(answer: _Answer, when: Period, columns: int, paint: Paint) -> list[st
     header, *lines = draw_table(Table(_COLUMNS, rows, styles=styles), columns, paint)
     waiting = iter(lines)
     shown = [
-        paint(fit(f"  {pause(blocks, number)} pause", columns), "dim") if block.is_gap else next(waiting)
+        paint(fit("  {}-{} gap".format(*gap_length(blocks, number)), columns), "dim") if block.is_gap else next(waiting)
         for number, block in enumerate(blocks)
     ]
     return [header, *(shown if blocks[:1] == [*answer.blocks[:1]] else reversed(shown))]

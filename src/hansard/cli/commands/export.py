@@ -36,7 +36,7 @@ _MISSING = "name the sessions to export, select them with --project or another c
     ),
     click.option("--all", "everything", is_flag=True, help="Every session, or every match of QUERY."),
     *SESSION_FILTERS,
-    click.option("--empty", "debris", is_flag=True, help="Include sessions in which nothing was said."),
+    click.option("--empty", "debris", is_flag=True, help="Include empty sessions."),
     click.option(
         "--table", "tables", multiple=True, metavar="NAME", help="For csv and parquet: only this table; repeatable."
     ),
@@ -62,10 +62,9 @@ def export(
     force: bool,
     prune: bool,
 ) -> None:
-    """Write sessions as pages, documents or tables; what did not change since the last time is left alone.
+    """Write sessions as pages, documents or tables; files that are up to date are left alone.
 
-    Without --all and without any condition the words are SESSIONs. With one of these they are a QUERY in the language
-    of `hansard search`, as for `hansard sessions`.
+    Arguments are SESSIONs. With --all or any filter they are a QUERY instead, as for `hansard sessions`.
 
     Examples:
       hansard export @last --to session.html

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _FILES = (
     Column("LAST", Kind.TIME),
     Column("ID", Kind.ID, rank=2),
-    Column("FILE", least=30),
+    Column("FILE", Kind.PATH, least=30),
     Column("CHANGES", Kind.ROUNDED),
     Column("LINES", Kind.ROUNDED_LINES),
     Column("SESSIONS", Kind.ROUNDED, rank=1),

@@ -166,9 +166,9 @@ def _hook(cli: Context, step: str, folder: str, *, yes: bool) -> None:
 def blame(cli: Context, target: str, lines: str | None, rev: str | None, repository: str | None) -> None:
     """Show which session wrote each line of a file, or each line that a commit added.
 
-    For every line: the commit, the session and its turn, and how sure it is. Below: the prompt, the model, the cost and
-    where in the transcript the edit stands. It is worked out from recorded edits and git's own history, so no hook is
-    needed, and rebase, squash and rename do no harm.
+    For every line: the commit, the session and its turn, and the confidence. Below: the prompt, the model, the cost and
+    the edit's position in the transcript. Blame compares recorded edits with git's history: it needs no hook and
+    survives rebase, squash and rename.
 
     Examples:
       hansard blame src/tide/parser.py
@@ -189,7 +189,10 @@ def blame(cli: Context, target: str, lines: str | None, rev: str | None, reposit
             raise UsageError(f"no such file: {path}")
         if os.path.isdir(path):
             raise UsageError(f"{path} is a directory; blame takes a file or a commit")
-        found = h.blame_commit(target, repository or os.getcwd())
+        try:
+            found = h.blame_commit(target, repository or os.getcwd())
+        except NotFound as error:
+            raise NotFound(f"no file {target!r}; {error}") from None
     cli.answer(found, lambda: draw_commit(found, cli.width(), cli.paint(), now()))
     if not found.files:
         note("hansard: the commit adds no lines")
@@ -230,6 +233,9 @@ def commits(cli: Context, request: CommitsRequest) -> None:
         request = replace(request, repository=os.getcwd())
     with cli.reading() as h, CountBar("Reading commits", after=SLOW_SECONDS) as bar:
         found = h.commits(replace(request, progress=bar))
+        if not found.repositories and request.repository is None:  # we may be in a clone
+            clone = h.commits(replace(request, repository=os.getcwd(), progress=bar))
+            found = clone if clone.commits else found
     if cli.as_json:
         cli.emit(found)
     elif found.commits:

@@ -21,14 +21,14 @@ from hansard.cli.hook.run import TIMEOUT, Options, run
     help="SessionEnd and PreCompact: how long to wait until the transcript is stored.",
 )
 @click.option("--briefing", is_flag=True, help="SessionStart: print what the last sessions of this project were about.")
-@click.option("--work", is_flag=True, hidden=True, help="Do what hooks have asked for; run by hooks.")
+@click.option("--work", is_flag=True, hidden=True, help="Process queued requests; hooks start this themselves.")
 @common
 def hook(cli: Context, event: str, timeout: float, briefing: bool, work: bool) -> None:
     """Handle a hook of the client: store what is new, without delaying it.
 
     Reads the JSON that Claude Code writes to a hook's stdin. SessionEnd and PreCompact store the transcript at once; Stop,
     PostToolUse and the like have the index updated in the background; other events do nothing. Never fails, and prints
-    nothing but the briefing: what goes wrong is written to hooks.log in the data directory.
+    nothing but the briefing; errors go to hooks.log in the data directory.
 
     `hansard plugin install` sets the hooks up.
 

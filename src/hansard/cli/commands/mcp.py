@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
-from hansard.cli.context import Command, Context, reads
-from hansard.errors import UsageError
+from hansard.cli.context import Command, Context, has_store, reads
+from hansard.errors import NotFound, UsageError
+
+if TYPE_CHECKING:
+    from hansard.config import Settings
 
 
 @click.command(cls=Command)
@@ -23,7 +27,7 @@ from hansard.errors import UsageError
 @click.option(
     "--project",
     metavar="DIR",
-    help="The repository that answers are about. [default: CLAUDE_PROJECT_DIR, what the client names, or the working directory]",
+    help="The repository that answers are about. [default: what the client names, CLAUDE_PROJECT_DIR, or the working directory]",
 )
 @reads
 def mcp(cli: Context, http: bool, port: int | None, project: str | None) -> None:
@@ -47,12 +51,23 @@ def mcp(cli: Context, http: bool, port: int | None, project: str | None) -> None
         raise UsageError("--port needs --http")
     settings = cli.settings()
     store = Store(settings, syncing=not cli.no_sync)
-    folder = os.path.expanduser(project) if project else start_folder(os.environ)
-    server = Server(store, Repository(folder), os.environ.get("CLAUDE_CODE_SESSION_ID", ""))
+    folder = os.path.expanduser(project) if project is not None else start_folder(os.environ)
+    if project is not None and not os.path.isdir(folder) and not _is_recorded(settings, folder):
+        raise NotFound(f"no such directory: {folder}; no session was recorded there either")
+    server = Server(
+        store, Repository(folder, is_chosen=project is not None), os.environ.get("CLAUDE_CODE_SESSION_ID", "")
+    )
     if not http:
+        from hansard.cli import mcp_start
         from hansard.mcp.stdio import serve
 
-        serve(server, store)
+        if (said := mcp_start.done) is None:
+            serve(server, store)
+            return
+        server.client, server.wants_roots = said.client, said.wants_roots
+        if said.roots is not None:
+            server.use_roots(said.roots)
+        serve(server, store, said.read, has_resources=said.has_empty_list)
         return
     from hansard.web.rpc import serve_rpc
 
@@ -62,3 +77,9 @@ def mcp(cli: Context, http: bool, port: int | None, project: str | None) -> None
         sys.stdout.flush()
 
     serve_rpc(server.handle, folder=settings.home, port=port, started=started)
+
+
+def _is_recorded(settings: Settings, folder: str) -> bool:
+    """Whether the store has sessions of a folder that is no longer there."""
+    with settings.open() as h:
+        return has_store(h) and bool(h.sessions(folder=os.path.abspath(folder), debris=True, limit=1).sessions)

@@ -33,8 +33,8 @@ def move(
     r"""Tell Claude Code that a project was moved from OLD to NEW, so that it finds the sessions again.
 
     By default one line is added to .session-aliases of the new history folder and nothing else is touched; afterwards
-    `claude --continue`, `--resume` and its picker work in NEW. Folders inside of OLD are moved along, so OLD may be the home directory
-    of another machine, also one of Windows. Hansard counts both places as one project.
+    `claude --continue`, `--resume` and its picker work in NEW. Folders inside OLD move along, so OLD may be the home directory
+    of another machine, even a Windows one. Hansard counts both places as one project.
 
     Without --yes the changes are shown and nothing is done. --undo restores every file as it was.
 

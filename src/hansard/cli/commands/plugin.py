@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 @click.option(
     "--briefing/--no-briefing",
     default=None,
-    help="Let each new session begin with a summary of the last ones here; by default as it is installed, or not.",
+    help="Begin each new session with a summary of the last ones in its project; unchanged by default.",
 )
 @click.option(
-    "--mcp-json", metavar="DIR", help="Only name the MCP server in DIR/.mcp.json, for any agent that reads it."
+    "--mcp-json", metavar="DIR", help="Only add the MCP server to DIR/.mcp.json, which other agents read too."
 )
 @common
 def plugin(
@@ -36,9 +36,9 @@ def plugin(
 ) -> None:
     """Install or remove the Claude Code plugin: hooks, an MCP server, a skill and slash commands.
 
-    The plugin is written to the data directory for this very installation, and switched on in the client's settings.json.
-    Without --yes the changes are shown and nothing is done. `remove` restores every file as it was; of a file that was edited
-    since, only the plugin's own part is removed.
+    The plugin is written to the data directory, for this installation, and enabled in the client's settings.json.
+    Without --yes the changes are shown and nothing is done. `remove` restores every file as it was; if a file
+    was edited since, only the plugin's own part is removed.
 
     Examples:
       hansard plugin install           show what would change

@@ -15,7 +15,7 @@ from hansard.cli.request_options import limit_option, more_note, read_page, take
 from hansard.model.requests import PromptsRequest
 from hansard.model.table import Column, Kind, Table
 from hansard.render.format import full as in_full
-from hansard.render.format import many, project_name
+from hansard.render.format import many, project_name, prompt_counts
 from hansard.render.terminal.tables import draw_table
 from hansard.render.text import Paint, clean, fit, one_line, wrap
 
@@ -49,7 +49,7 @@ _COLUMNS = (
 )
 @reads
 def prompts(cli: Context, request: PromptsRequest, full: bool, page: int) -> None:
-    """List every prompt ever typed, the newest first; QUERY chooses those with some words.
+    """List every prompt ever typed, the newest first; QUERY selects among them, as in `hansard search`.
 
     Prompts marked "lost" are known from history.jsonl only: their session was deleted before it could be kept.
 
@@ -69,7 +69,7 @@ def prompts(cli: Context, request: PromptsRequest, full: bool, page: int) -> Non
     elif found.prompts:
         cli.say(_table(found.prompts, cli.cells(), cli.width(), cli.paint(), _words(query), unique=request.unique))
     if found.prompts and found.next_cursor is not None and not cli.as_json:
-        note(more_note(len(found.prompts), f"{found.total:,}", "prompts", page))
+        note(more_note(len(found.prompts), f"{found.total:,}", f"listed ({prompt_counts(found)})", page))
     if not found.prompts:
         note("hansard: no prompt matches" if found.total == 0 else "hansard: no more prompts")
         if typo := prompts.meant(query):

@@ -31,14 +31,14 @@ _CENT = Decimal("0.005")
     "peer",
     type=click.File("rb"),
     metavar="FILE",
-    help="The JSON output of ccusage, agentsview or tokscale, which is then explained; - for stdin.",
+    help="Explain this JSON output of ccusage, agentsview or tokscale; - reads stdin.",
 )
 @reads
 def reconcile(cli: Context, peer: BinaryIO | None) -> None:
     """Compare the total with what other tools count, and explain the difference.
 
-    Beside ours: the sum of all lines, what ccusage, agentsview and tokscale count by their rules, and the client's own
-    figures where it left any. Each difference is split by its causes, with tokens and dollars; they add up.
+    Compares with the sum of all lines, with the rules of ccusage, agentsview and tokscale, and with the client's own
+    figures if it left any. Each difference is broken down by cause, in tokens and dollars; the causes add up to it.
 
     Examples:
       hansard reconcile
@@ -71,12 +71,12 @@ def _page(found: Reconciliation, columns: int, paint: Paint) -> Iterator[str]:
     told = [("Prices:", data_words(found.pricing.data))]
     if found.lower_bound_messages:
         least = (
-            f"{found.lower_bound_messages:,} of {found.ours.messages:,} answers have no final line: their"
-            f" {found.lower_bound_output_tokens:,} output tokens are a lower bound, in every way of counting"
+            f"{found.lower_bound_messages:,} of {found.ours.messages:,} messages have no final usage record: their"
+            f" {found.lower_bound_output_tokens:,} output tokens are a lower bound for every tool"
         )
         told.append(("+", least))
     if found.progress_only_messages:
-        only = f"{many(found.progress_only_messages, 'answer')} of subagents whose transcripts are gone: counted from progress records"
+        only = f"{many(found.progress_only_messages, 'message')} of subagents whose transcripts are gone: counted from progress records"
         told.append(("-", only))
     if found.unpriced_models:
         told.append(("?", f"no price is known for {', '.join(found.unpriced_models)}"))
@@ -90,7 +90,7 @@ def _page(found: Reconciliation, columns: int, paint: Paint) -> Iterator[str]:
 def _table(found: Reconciliation, columns: int, paint: Paint) -> list[str]:
     heads = (
         Column("", least=20),
-        Column("ANSWERS", right=True, rank=3),
+        Column("MESSAGES", right=True, rank=3),
         Column("INPUT", right=True, rank=1),
         Column("OUTPUT", right=True),
         Column("CACHE READ", right=True),
@@ -170,8 +170,8 @@ def _headed(title: str, rule: str, columns: int, paint: Paint) -> Iterator[str]:
 def _cause(step: DifferenceStep, columns: int) -> Iterator[str]:
     amount = step.amount
     messages = amount.messages
-    answers = "answer" if abs(messages or 0) == 1 else "answers"
-    about = one_line(step.about) + (f" ({messages:+,} {answers})" if messages else "")
+    noun = "message" if abs(messages or 0) == 1 else "messages"
+    about = one_line(step.about) + (f" ({messages:+,} {noun})" if messages else "")
     lines = wrap(about, max(24, columns - _AMOUNTS - 4))
     figures = pad(_signed(amount.tokens), 9, right=True) + pad(_money(amount.cost_usd), _AMOUNTS - 9, right=True)
     yield f"  {pad(lines[0], max(24, columns - _AMOUNTS - 2))}{figures}".rstrip()

@@ -53,7 +53,7 @@ def restore(
     """Write sessions back as files, byte for byte, with their subagents and side files.
 
     The files get the layout they had: DIR/projects/..., or DIR/<root name>/projects/... where the store knows several
-    roots. Nothing is replaced unless --overwrite says so. Files keep their dates; the client deletes transcripts that are
+    roots. Existing files are kept unless --overwrite is given. Files keep their dates; the client deletes transcripts that are
     older than its clean-up period (30 days) the next time it runs, unless --touch gives them today's date.
 
     Examples:

@@ -12,7 +12,7 @@ from hansard.cli.context import Context, note, now, reads, warn
 from hansard.cli.request_options import limit_option, read_page, takes, typed_query
 from hansard.errors import UsageError
 from hansard.model.requests import SearchRequest
-from hansard.model.search import SearchPage
+from hansard.model.search import Facets, PartialMatches, SearchPage
 from hansard.model.serialize import plain
 from hansard.render.format import many, size
 
@@ -41,8 +41,8 @@ _SHOWN = 60
 def search(cli: Context, request: SearchRequest, grouping: str | None, count: bool, page: int, syntax: bool) -> None:
     """Find anything that was ever said or done: prompts, replies, thoughts, tool calls and their results, titles.
 
-    All words of QUERY must match, in any order; --syntax explains phrases, fields and the rest. Words may begin with a
-    dash; behind a -- everything is a word.
+    All words of QUERY must match, in any order; --syntax explains phrases, fields and the rest. A word may begin
+    with a dash; everything after -- belongs to the query.
 
     Examples:
       hansard search flaky login
@@ -66,15 +66,18 @@ def search(cli: Context, request: SearchRequest, grouping: str | None, count: bo
     with cli.reading() as h:
         found = read_page(h.search, request, page)
     if cli.as_json:
-        left_out = {"sessions"} if not by_session else set()
-        left_out |= {"facets"} if not request.facets else set()
-        cli.emit({key: value for key, value in plain(found).items() if key not in left_out})
+        optional = {"sessions": by_session, "facets": request.facets, "partial": found.partial is not None}
+        cli.emit({key: value for key, value in plain(found).items() if optional.get(key, True)})
     elif found.hits:
-        _show(cli, found, now())
+        _show(cli, found, now(), found.facets)
     _tell(cli, found, page)
     if not found.hits:
         if request.cursor is not None:
             warn("no more results")
+        elif found.partial is not None:
+            warn("\n".join((*found.notes, *filter(None, [search.meant(typed_query())]), f"{found.partial.heading}:")))
+            if not cli.as_json:
+                _show(cli, found.partial, now())
         else:
             warn(_nothing(request.query, typed_query(), found.notes))
         raise click.exceptions.Exit(1)
@@ -92,13 +95,13 @@ def _count(cli: Context, total: int) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _show(cli: Context, page: SearchPage, moment: datetime) -> None:
+def _show(cli: Context, page: SearchPage | PartialMatches, moment: datetime, facets: Facets | None = None) -> None:
     from hansard.render.terminal.hits import HitStyle, facet_lines, hit_lines, session_lines
 
     look = HitStyle(cli.width(), cli.paint(), moment, cli.names)
     lines = list(session_lines(page.sessions, look) if page.sessions else hit_lines(page.hits, look))
-    if page.facets is not None:
-        lines += ["", *facet_lines(page.facets, look)]
+    if facets is not None:
+        lines += ["", *facet_lines(facets, look)]
     cli.say(lines)
 
 

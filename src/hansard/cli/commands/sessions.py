@@ -20,7 +20,7 @@ from hansard.cli.request_options import (
     takes,
 )
 from hansard.model.requests import ProjectsRequest, SessionsRequest
-from hansard.model.table import Column, Kind, Table
+from hansard.model.table import Column, Cost, Kind, Table
 from hansard.render.format import many, project_name
 from hansard.render.terminal.tables import draw_table
 from hansard.render.text import Paint, one_line, wrap
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def sessions(cli: Context, request: SessionsRequest, reverse: bool, page: int) -> None:
     """List sessions, newest first; QUERY selects them in the language of `hansard search`.
 
-    Words must stand together in some text of the session; fields are asked of the session as a whole.
+    All words must occur in the same message; fields filter whole sessions.
 
     Examples:
       hansard sessions --since 7d --project tidewater
@@ -69,9 +69,9 @@ _PROJECTS = (
     Column("PROMPTS", Kind.ROUNDED, rank=2),
     Column("TOOLS", Kind.ROUNDED, rank=4),
     Column("OUT", Kind.ROUNDED, rank=3),
-    Column("COST", Kind.MONEY, rank=1),
+    Column("COST", Kind.COST, rank=1),
     Column("LINES", Kind.ROUNDED_LINES, rank=5),
-    Column("PATH", least=20, rank=6, style="dim"),
+    Column("PATH", Kind.PATH, least=20, rank=6, style="dim"),
 )
 
 
@@ -130,7 +130,7 @@ def _project_row(item: Project) -> tuple[Any, ...]:
         item.prompts,
         item.tool_calls,
         item.output_tokens,
-        item.cost_usd,
+        Cost(item.cost_usd, item.lower_bound_messages > 0, bool(item.unpriced_models)),
         (item.lines_added, item.lines_removed),
         item.project,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import threading
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hansard.cli.arguments import choose_session
-from hansard.cli.context import Command, Context, no_roots, note, program, reads, warn
+from hansard.cli.context import Command, Context, note, program, reads, warn
 from hansard.cli.output.pager import write
 from hansard.cli.request_options import takes
 from hansard.errors import NotFound, UsageError
@@ -53,7 +52,8 @@ class ShowRequest(Struct, frozen=True, kw_only=True):
     turn: Annotated[str | None, about("Only this turn or range; 7- means 7 to the last.", metavar="N[-M]")] = None
     last: Annotated[int | None, about("Only the last N turns.", ge=1)] = None
     agent: Annotated[
-        str | None, about("Show a subagent's thread instead, by the beginning of its id.", metavar="ID")
+        str | None,
+        about("Show a subagent's thread instead, by its number, words of its description, or its id.", metavar="NAME"),
     ] = None
     branch: Annotated[int | None, about("Only this branch; 0 is the one the session continued on.", ge=0)] = None
     follow: Annotated[bool, about("Keep printing what is added, until ctrl-c; starts at the last turn.")] = False
@@ -83,7 +83,7 @@ def show(cli: Context, request: ShowRequest) -> None:
     """Read a session: who said what and when, with the tool calls and their results.
 
     SESSION is the beginning of a session's id, words of its title, @last, or @2 for the one before it. Long text goes
-    through $PAGER when stdout is a terminal. --json gives everything, whatever --depth, --thinking and --tools say.
+    through $PAGER when stdout is a terminal. --json is always complete; it ignores --depth, --thinking and --tools.
 
     Examples:
       hansard show @last
@@ -274,17 +274,23 @@ def _put(cli: Context, lines: Iterator[str], find: str | None = None) -> None:
 
 def follow_session(cli: Context, name: str, agent: str | None, depth: Depth, *, newest: int) -> None:
     """Write the last turns, then what is added, until Ctrl-C."""
-    cli.must_sync("--follow")
-    with cli.engine() as h:
-        if not h.roots:
-            raise no_roots()
-        # Ctrl-C is the normal way to end it.
-        with contextlib.suppress(KeyboardInterrupt):
-            told: FollowPrinter | None = None
-            for _ in h.watch(threading.Event()):
-                if told is None:
-                    told = FollowPrinter(cli, h, h.session(name), agent, depth._replace(agents=False), newest)
-                say(told.news(h))
+    from hansard import background_sync
+
+    # Ctrl-C is the normal way to end it.
+    with contextlib.suppress(KeyboardInterrupt), cli.reading() as h:
+        printer = FollowPrinter(cli, h, h.session(name), agent, depth._replace(agents=False), newest)
+        say(printer.news(h))
+        revision, trouble = h.revision(), None
+        syncing = not cli.no_sync and bool(h.roots)
+        with contextlib.closing(background_sync.follow(cli.engine, syncing=syncing)) as states:
+            for state in states:
+                if state.revision != revision:
+                    h.close()  # an index may have been rebuilt in another file
+                    revision = state.revision
+                    say(printer.news(h))
+                if state.trouble != trouble:
+                    trouble = state.trouble
+                    warn(f"not up to date: {trouble}" if trouble else "up to date again")
     note("stopped")
 
 

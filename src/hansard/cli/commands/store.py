@@ -30,13 +30,15 @@ BUSY = "another process is syncing this store and did not finish in time: try ag
 
 
 @click.command(cls=Command)
-@click.option("--reread", is_flag=True, help="Compare every file in full with the stored copy, whatever its date.")
+@click.option(
+    "--reread", is_flag=True, help="Compare every file in full with the stored copy, even if its date is unchanged."
+)
 @common
 def sync(cli: Context, reread: bool) -> None:
-    """Store and index whatever is new in the source roots.
+    """Store and index what is new in the source roots.
 
-    Every command that reads does this by itself; on its own it is for a scheduler, and for the first time. Exits with 10 when a file
-    could not be kept or a transcript could not be indexed; everything else was.
+    Commands that read the history sync first, so run this only from a scheduler, or for the first sync. Exits with 10
+    when a file could not be stored or a transcript could not be indexed; everything else was.
 
     Examples:
       hansard sync
@@ -105,7 +107,7 @@ def status(cli: Context) -> None:
 @click.command(cls=Command)
 @reads
 def doctor(cli: Context) -> None:
-    """Look for problems: the store's health, permissions, bad lines, records and fields nobody has seen.
+    """Look for problems: the store's health, permissions, bad lines, unknown records and fields.
 
     Exits with 1 if there are errors; notes and warnings do not count.
 

@@ -81,14 +81,15 @@ def tools(
 ) -> None:
     """Report calls, failures and durations per tool; with a TOOL, list its calls.
 
-    QUERY chooses calls in the language of `hansard search`. Calls count once, however many copies of a transcript have them.
+    QUERY takes dates and periods (2026-05, last-week) and the fields of `hansard search`. To count only sessions that
+    contain some words, use --match. Each call counts once, even if several transcripts contain it.
 
     Examples:
       hansard tools --since 30d
       hansard tools --sort failed -n 10
       hansard tools Bash --failed
       hansard tools Bash --slowest -n 5
-      hansard tools project:tidewater --json
+      hansard tools last-week project:tidewater --json
     """
     with cli.reading() as h:
         name, words = _tool(typed_query(), h.field_values("tool", limit=10_000), must=failed or slowest)
@@ -129,12 +130,24 @@ def _tool(query: tuple[str, ...], known: list[str], *, must: bool) -> tuple[str 
         names = {name.casefold(): name for name in known}
         if (name := names.get(query[0].casefold())) is not None:
             return name, query[1:]
+        if _is_period(query[0]):
+            return None, query
         near = get_close_matches(query[0].casefold(), names, n=1)
         hint = f"; did you mean {names[near[0]]}?" if near else "; `hansard tools` lists them"
         raise NotFound(f"no tool named {query[0]!r}{hint}")
     if must:
         raise UsageError("--failed and --slowest need a TOOL")
     return None, query
+
+
+def _is_period(word: str) -> bool:
+    from hansard.query.language.periods import parse_report_query
+
+    try:
+        parse_report_query(word, now=now())
+    except UsageError:
+        return False
+    return True
 
 
 def _sorted(report: ToolReport, sort: str, limit: int | None, *, reverse: bool) -> ToolReport:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     type=click.Choice(["session", "message"]),
     is_flag=False,
     flag_value="session",
-    help="Choose a session and print its id, or a message and print its place; exit with 1 when nothing is chosen.",
+    help="Choose a session and print its id, or a message and print its location; exit with 1 if nothing is chosen.",
 )
 @reads
 def tui(cli: Context, pick: str | None) -> None:
@@ -101,6 +101,7 @@ def start_app(
         browse=browse,
         purpose=purpose,
         picks=picks,
+        remembers=settings.tui_remember,
     )
     try:
         return run_app(setup)

@@ -11,7 +11,15 @@ from msgspec.structs import replace
 
 from hansard.cli.arguments import QueryCommand
 from hansard.cli.context import Command, Context, none_found, note, now, reads
-from hansard.cli.request_options import LEDGER_FILTERS, filter_line, limit_option, period_of, takes, typed_query
+from hansard.cli.request_options import (
+    LEDGER_FILTERS,
+    OFFLINE,
+    filter_line,
+    limit_option,
+    period_of,
+    takes,
+    typed_query,
+)
 from hansard.errors import UsageError
 from hansard.model.requests import DIMENSIONS, ExplainRequest, UsageRequest
 from hansard.render.text import one_line
@@ -21,7 +29,7 @@ if TYPE_CHECKING:
 
     from hansard.cli.request_options import Period
     from hansard.config import Settings
-    from hansard.model.ledger import Budget, UsageReport
+    from hansard.model.ledger import Budget, UsageReport, UsageRow
     from hansard.render.format import ProjectNames
 
 
@@ -37,8 +45,9 @@ _DRAWN_BY = {None: "day", "bars": "day,model", "calendar": "day", "share": "mode
     click.option("--by", metavar="WHAT", help=f"Group rows by: {', '.join(DIMENSIONS)}; several with commas. [day]"),
     f"{LEDGER_FILTERS} mode breakdown work sort reverse",
     click.option("--order", type=click.Choice(["asc", "desc"]), help="Smallest or largest first."),
-    limit_option(0, text="Show at most this many rows; the total still covers all."),
+    limit_option(0, text="Show at most N rows, the latest ones for times; the total covers all."),
     click.option("--csv", "as_csv", is_flag=True, help="Write CSV to stdout."),
+    OFFLINE,
     click.option("--check", is_flag=True, help="Report only the configured budgets; exit with 1 if one is exceeded."),
     click.option("--chart", type=click.Choice(_PICTURES), help="Draw a chart instead of the table."),
     click.option("--plot", metavar="FILE", help="Write the chart to a .png or .svg file."),
@@ -55,15 +64,17 @@ def usage(
     chart: str | None,
     plot: str | None,
 ) -> None:
-    """Report tokens and cost by day, model, project or anything else; QUERY chooses in the language of `hansard search`.
+    """Report tokens and cost by day, model, project or anything else.
 
-    Each API message counts once, however many lines, forks and copies have it, at the price of its own day.
+    QUERY takes dates and periods (2026-05, yesterday, last-week) and the fields of `hansard search` (model:opus).
+    To count only sessions that contain some words, use --match. Each API message counts once, at the price of its own
+    day, even if several lines, forks or copies contain it.
 
     Examples:
       hansard usage --since 30d
       hansard usage --by month,model
       hansard usage --by session --sort cost -n 10
-      hansard usage --by project 'since:2026-05 -model:haiku'
+      hansard usage --by project 2026-05 -model:haiku
       hansard usage --by week --breakdown --work
       hansard usage --chart calendar
       hansard usage --csv > usage.csv
@@ -89,17 +100,25 @@ def usage(
         )
     if plot is not None and not plot.lower().endswith(_FILES):
         raise UsageError(f"--plot writes files that end in {' or '.join(_FILES)}: {plot!r} does not")
+    if "group" in (by or "").split(",") and not settings.groups:
+        from hansard.directories import config_path
+
+        raise UsageError(
+            f'no group is set: to set one, add for example [groups] and below it webshop = ["shop-api", "shop-web"] to {config_path()}'
+        )
     kind = chart or ("bars" if plot is not None else None)
     when = period_of(request)
     ascending = None if order is None else order == "asc"
     with cli.reading(settings, early=not as_csv and plot is None) as h:
-        report = h.usage(replace(request, by=_DRAWN_BY[kind] if by is None else by, ascending=ascending))
+        request = replace(request, by=_DRAWN_BY[kind] if by is None else by, ascending=ascending, repository=_here())
+        report = h.usage(request)
         budgets = h.budgets(settings.limits, timezone=when.timezone, now=now()) if settings.limits else []
     found = len(report.rows)
     if found and kind is not None:
         _picture(cli, report, kind, when, plot, shown=chart is not None and not cli.as_json and not as_csv)
     if limit or reverse:
-        rows = report.rows[::-1] if reverse else report.rows
+        rows = _latest(report, limit) if request.sort in (None, "key") else report.rows
+        rows = rows[::-1] if reverse else rows
         report = replace(report, rows=rows[: limit or None])
     if cli.as_json:
         from hansard.model.serialize import plain
@@ -135,11 +154,31 @@ def usage_by(name: str, by: str) -> click.Command:
 
     Examples:
       hansard {name}
+      hansard {name} 2026-05
       hansard {name} --since 20260501 --until 20260531
       hansard {name} --breakdown --order desc
       hansard {name} --json
     """
     return command
+
+
+def _here() -> str | None:
+    """The current directory, which may be a clone of a project; None if it was removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
+
+
+def _latest(report: UsageReport, limit: int) -> tuple[UsageRow, ...]:
+    """The rows of the `limit` latest times in the report's order; all rows if it is not by time."""
+    from hansard.ledger.dimensions import TIMES
+
+    first, rows = report.by[0], report.rows
+    if first not in TIMES or not limit:
+        return rows
+    latest = sorted(range(len(rows)), key=lambda number: rows[number].key[first] or "", reverse=True)[:limit]
+    return tuple(rows[number] for number in sorted(latest))
 
 
 def _show(cli: Context, report: UsageReport, budgets: list[Budget], when: Period, filters: list[str]) -> None:
@@ -201,8 +240,8 @@ def _check(cli: Context, settings: Settings, request: UsageRequest, *, as_csv: b
 def explain(cli: Context, request: ExplainRequest, what: tuple[str, ...]) -> None:
     """Show any figure down to the lines, the rates and the arithmetic behind it.
 
-    TARGET is a session, a time as reports show it, a message's id, or the uuid of a line. With --by, KEY is the row of a
-    report: the values of its dimensions in order, - for the unknown one. Without either: everything that is selected.
+    TARGET is a session, a time as reports print it, a message id, or the uuid of a line. With --by, give the KEY of a
+    row in that report: one value per dimension, in order, and - for unknown. With neither, everything is explained.
 
     Examples:
       hansard explain @last
@@ -215,7 +254,7 @@ def explain(cli: Context, request: ExplainRequest, what: tuple[str, ...]) -> Non
     """
     key = [None if value in ("", "-") else value for value in what] if request.by is not None else what
     with cli.reading() as h:
-        explanation = h.explain(replace(request, key=key))
+        explanation = h.explain(replace(request, key=key, repository=_here()))
     if cli.as_json:
         cli.emit(explanation)
         return

@@ -28,9 +28,9 @@ from hansard.render.text import one_line, wrap
 def verify(cli: Context, request: VerifyRequest, salvage: str | None) -> None:
     """Check every stored byte against its hash, every write against the hash chain, and the indexes against the record.
 
-    Exits with 1 when something does not match; contents that are intact but unproven are listed, and do not change the exit
-    code. Nothing is synced or changed without --repair. The revision that is printed stands for everything kept so far: note
-    it elsewhere, and `--since` proves later that it is all still there.
+    Exits with 1 when something does not match. Contents that are intact but unproven are listed and do not change the
+    exit code. Without --repair, nothing is synced or changed. The printed revision identifies everything
+    stored so far: save it elsewhere, and --since proves later that all of it is still there.
 
     Examples:
       hansard verify

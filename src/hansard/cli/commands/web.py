@@ -96,7 +96,9 @@ def web(cli: Context, request: ServerRequest, link: bool) -> None:
     if request.port is None:
         _refuse_second(cli, folder, settings)
     if not is_loopback(host):
-        warn(f"{host} is not loopback: whoever reaches it and has a link can read every session; nothing is encrypted")
+        warn(
+            f"{host} is not loopback: anyone who can reach it and has a link can read every session; nothing is encrypted"
+        )
     name = None if request.host_name is None else _checked(request.host_name)
     run_server(cli, settings, folder, replace(request, host=host, host_name=name, demo=demo))
 
@@ -216,7 +218,9 @@ def _settings(cli: Context, settings: Settings, *, demo: bool) -> tuple[Settings
     metavar="OFFSET",
     help="Open at this byte offset in the transcript, as printed by `hansard search`.",
 )
-@click.option("--agent", metavar="ID", help="A subagent's thread, by the beginning of its id.")
+@click.option(
+    "--agent", metavar="NAME", help="A subagent's thread, by its number, words of its description, or its id."
+)
 @click.option("--print", "print_only", is_flag=True, help="Print the address instead of opening a browser.")
 @reads
 def open(cli: Context, session: str | None, at: int | None, agent: str | None, print_only: bool) -> None:  # noqa: A001 - a command's function has its name

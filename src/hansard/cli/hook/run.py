@@ -26,12 +26,16 @@ _LONGEST_TIMEOUT = 600
 _CLAIM = 3.0  # seconds for a worker to start
 _STEP = 0.01
 FAILED = "failed"  # an empty file, dated at the last failure
-_AGAIN = 60  # seconds after a failure before a hook that is not urgent starts another worker
+AGAIN = 60  # seconds after a failure before a hook that is not urgent starts another worker
 
 FOLDER = "hooks"
 KEEP, WARM = "keep", "sync"
 """Kinds of request: store the transcript at once, or sync when there is time."""
 _TAKEN = ".taken"
+INPUT = ".input"
+"""The beginning of a hook's input, left by `hand-over.sh`: PID-EVENT.input."""
+RUNNING = "running"
+"""A file with the worker's process id, touched while it runs."""
 _LOCK = "lock"
 LOG = "hooks.log"
 _LOG_BYTES = 64 << 10  # then the log is rotated
@@ -128,17 +132,18 @@ def _answer(options: Options, home: str, text: bytes, started: float) -> None:
         session_id = "none"
     is_urgent = event in KEEPING
     failure = os.path.join(home, FOLDER, FAILED)
-    failed = _date(failure)
+    failed = date_of(failure)
     request = put_request(home, KEEP if is_urgent else WARM, session_id, _text(said, "transcript_path"))
-    if not is_urgent and 0 <= time.time() - failed < _AGAIN:
+    if not is_urgent and 0 <= time.time() - failed < AGAIN:
         return
     start_once(worker_lock(home), ["hook", "--work", *options.arguments(home)], _CLAIM)
     if is_urgent:
-        while is_pending(request) and _date(failure) in (failed, 0) and time.monotonic() - started < options.timeout:
+        while is_pending(request) and date_of(failure) in (failed, 0) and time.monotonic() - started < options.timeout:
             time.sleep(_STEP)
 
 
-def _date(path: str) -> float:
+def date_of(path: str) -> float:
+    """When a file was last written; 0 if there is none."""
     try:
         return os.stat(path).st_mtime
     except OSError:

@@ -4,12 +4,31 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 import time
 from typing import TYPE_CHECKING
 
-from hansard.cli.hook.run import FAILED, FOLDER, KEEP, is_urgent, take_requests, waiting, worker_lock, write_log
+from hansard.cli.fast_start import decode, is_name
+from hansard.cli.hook.run import (
+    AGAIN,
+    FAILED,
+    FOLDER,
+    INPUT,
+    KEEP,
+    KEEPING,
+    RUNNING,
+    WARM,
+    date_of,
+    is_urgent,
+    put_request,
+    take_requests,
+    waiting,
+    worker_lock,
+    write_log,
+)
 from hansard.errors import NotFound, StoreBusy
+from hansard.files import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -21,14 +40,20 @@ _DELAY = 1.0  # seconds; at Stop the last answer is usually not in the file yet
 _SHARE = 20  # sync for at most 1/20 of the time
 _LONGEST = 300  # seconds; the longest pause between syncs
 _STEP = 0.05
+_INPUT_BYTES = 1 << 16
 _LOCK_WAIT = 600.0  # seconds for another process's sync; no user waits for this one
 
 
 def work(options: Options, home: str) -> None:
     """Handle all requests, unless another process is doing so."""
     if sys.platform != "win32":
+        with contextlib.suppress(OSError):  # it leads a session already
+            os.setsid()  # a client that ends a hook ends its process group
         os.nice(5)
     os.chdir(home)  # the project's folder may be moved or deleted meanwhile
+    failed = date_of(os.path.join(home, FOLDER, FAILED))
+    if 0 <= time.time() - failed < AGAIN and not _waiting(home, KEEP):
+        return
     lock = worker_lock(home)
     is_going_on = True
     while is_going_on and lock.acquire(patience=1.0):
@@ -36,17 +61,19 @@ def work(options: Options, home: str) -> None:
             is_going_on = _meet_requests(options, home)
             lock.put_off_no_longer()
         finally:
+            _remove([os.path.join(home, FOLDER, RUNNING)])
             lock.release()
-        # A hook that found the lock held may have left a request meanwhile.
-        is_going_on = is_going_on and bool(waiting(home))
+        # A hook that found the lock held, or the worker running, may have left a request meanwhile.
+        is_going_on = is_going_on and bool(_waiting(home))
 
 
 def _meet_requests(options: Options, home: str) -> bool:
     """Sync until there are no requests; False when that failed."""
     pause = _DELAY
-    while waiting(home):
+    while _waiting(home):
         until = time.monotonic() + pause
-        while time.monotonic() < until and not waiting(home, KEEP):
+        while time.monotonic() < until and not _waiting(home, KEEP):
+            write_private(os.path.join(home, FOLDER, RUNNING), str(os.getpid()).encode())
             time.sleep(_STEP)
         taken = take_requests(home)
         before = time.monotonic()
@@ -61,6 +88,33 @@ def _meet_requests(options: Options, home: str) -> bool:
         _remove([*taken, failure])
         pause = max(_DELAY, min(_LONGEST, (time.monotonic() - before) * _SHARE))
     return True
+
+
+def _waiting(home: str, kind: str | None = None) -> list[str]:
+    """The names of open requests, after those that the shell has left are written as such."""
+    folder = os.path.join(home, FOLDER)
+    for name in os.listdir(folder):
+        if not name.endswith(INPUT):
+            continue
+        path = os.path.join(folder, name)
+        with open(path, "rb") as file:
+            said = file.read(_INPUT_BYTES)
+        session_id = _field(said, "session_id")
+        event = name.removesuffix(INPUT).rpartition("-")[2]
+        request = KEEP if event in KEEPING else WARM
+        put_request(home, request, session_id if is_name(session_id) else "none", _field(said, "transcript_path"))
+        os.unlink(path)
+    return waiting(home, kind)
+
+
+def _field(said: bytes, name: str) -> str:
+    """A string of a JSON object of which only the beginning is there."""
+    found = re.search(rb'"%b"\s*+:\s*+("(?:[^"\\]|\\.)*+")' % name.encode(), said)
+    try:
+        value = decode(found[1]) if found is not None else ""
+    except ValueError:
+        return ""
+    return value if isinstance(value, str) else ""
 
 
 def _sync(options: Options, home: str, taken: dict[str, str]) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hansard.model.blame import BlamedCommit, BlamedLine, BlameReport, RecordedEdit
 
 _IS_COMMIT = re.compile(r"[0-9A-Za-z_@][0-9A-Za-z_./~^@{}-]{0,199}").fullmatch
-DESCRIPTION = """Tell which past session wrote each line of a file, or the lines that a commit added: session, turn, the prompt that led to it, model, cost, and how sure that is (exact, moved, partial, window, marked, unknown). Worked out from recorded edits and git history.
+DESCRIPTION = """Tell which past session wrote each line of a file, or the lines that a commit added: session, turn, the prompt that led to it, model, cost, and confidence (exact, moved, partial, window, marked, unknown). Worked out from recorded edits and git history.
 Use it to learn why code is as it is; then read the session's turn.
 Examples: {"file": "src/parser.py", "lines": "40-60"}; {"file": "src/parser.py"}; {"commit": "214bc2e"}"""
 
@@ -59,6 +59,7 @@ class EditRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tool: Short = ""
     model: Short = ""
     cost_usd: str = ""
+    is_lower_bound: bool = False  # of the cost
     text: Excerpt = ""  # how the prompt begins, quoted
     truncated: bool = False
     note: str = ""  # why the rest is empty
@@ -79,6 +80,7 @@ class BlameAnswer(Answer):
     path: Path = ""
     counts: dict[str, int] = field(default_factory=dict)  # lines by certainty
     cost_usd: str = ""
+    is_lower_bound: bool = False  # of the cost
     ranges: list[LineRange] = field(default_factory=list)
     edits: list[EditRow] = field(default_factory=list)
     commits: list[CommitRow] = field(default_factory=list)
@@ -97,6 +99,7 @@ def run(ask: Ask, request: BlameRequest) -> BlameAnswer:
     is_commit = not request.file
     path = "" if is_commit else reports[0].path
     answer = packer.begin(BlameAnswer(scope=ask.scope, path=path, counts=counts, cost_usd=cost))
+    answer.is_lower_bound = any(report.is_lower_bound for report in reports)
     stretches = [stretch for report in reports for stretch in _stretches(report)]
     start = _start(request.cursor, len(stretches))
     edits: dict[tuple[str, int], int] = {}
@@ -205,6 +208,7 @@ def _edit(ask: Ask, made: RecordedEdit, number: int) -> EditRow:
         tool=made.tool,
         model=made.model or "",
         cost_usd=money(round(made.cost_usd, 4)) if made.cost_usd is not None else "",
+        is_lower_bound=made.is_lower_bound,
         text=made.prompt or "",
     )
 

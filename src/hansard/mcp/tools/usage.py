@@ -16,9 +16,9 @@ from hansard.model.serialize import money
 if TYPE_CHECKING:
     from hansard.model.ledger import UsageRow
 
-DESCRIPTION = """Report tokens and cost of past sessions, by day, week, month, session, project, model, branch, git commit or in total. query narrows it, in the language of search.
+DESCRIPTION = """Report tokens and cost of past sessions, by day, week, month, session, project, model, branch, git commit or in total. query narrows it with dates and fields in the language of search; bare words are refused, match counts only sessions in which they occur.
 Costs are US dollars, exact for what has a price; unpriced messages are counted apart.
-Examples: {"by": "day", "query": "since:7d"}; {"by": "model", "scope": "all"}; {"by": "session", "query": "branch:main", "limit": 5}"""
+Examples: {"by": "day", "query": "last-week"}; {"by": "model", "scope": "all"}; {"by": "session", "query": "branch:main", "limit": 5}"""
 
 
 class UsageRows(UsageRequest, frozen=True, kw_only=True):
@@ -89,7 +89,8 @@ def _line(key: str, row: UsageRow) -> UsageLine:
 _GROUPS = ("total", "day", "week", "month", "session", "project", "model", "branch", "commit")
 _TAKES = (
     Argument("by", choices=_GROUPS, default="total"),
-    Argument("query", 'For example "since:7d" or "model:opus"', 2_000),
+    Argument("query", 'For example "2026-05", "since:7d" or "model:opus"', 2_000),
+    Argument("match", "Only sessions that contain these words", 2_000),
     "limit",
 )
 TOOL = Tool("usage", "Tokens and cost", DESCRIPTION, UsageRows, _TAKES, UsageAnswer, run)
