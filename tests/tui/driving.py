@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from textual.worker import WorkerCancelled
 
 import hansard
 from hansard.engine import Hansard
@@ -41,7 +44,10 @@ class Driver:
         """Wait until nothing goes on."""
         for _ in range(3):
             await self.pilot.pause()
-            await self.app.workers.wait_for_complete()
+            while running := [worker for worker in self.app.workers if not worker.is_finished]:
+                for worker in running:
+                    with suppress(WorkerCancelled):  # an exclusive worker replaces the one before
+                        await worker.wait()
         await self.pilot.pause()
 
     @property
@@ -66,9 +72,10 @@ def drive(
     picks: str = "",
     browse: Callable[[str, str | None, int | None], None] | None = None,
     remembers: bool = False,
+    keeps: bool = False,
 ) -> tuple[HansardApp, Outcome | None]:
     """Run the app on a store, do something in it, and give how it ended."""
-    if not remembers:
+    if not (remembers or keeps):
         (home / "tui.json").unlink(missing_ok=True)
 
     def open_engine() -> Hansard:
@@ -84,6 +91,7 @@ def drive(
             browse=browse,
             purpose=purpose,
             picks=picks,
+            remembers=remembers,
         )
         app = HansardApp(setup)
         async with app.run_test(size=size) as pilot:

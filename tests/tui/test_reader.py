@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 import hansard
+from hansard.thread.store import Budget
+from hansard.tui import thread_lines
 from hansard.tui.dialogs import MenuDialog, TextDialog
 from hansard.tui.line_list import LineList
 from hansard.tui.thread_view import ThreadView
@@ -122,6 +124,16 @@ def test_steps_between_prompts_errors_and_edits_cross_what_is_not_loaded(long: P
     drive(long, steps)
 
 
+def test_lines_fit_beside_the_scroll_bar_from_the_first_paint(long: Path) -> None:
+    async def steps(driver: Driver) -> None:
+        await opened(driver)
+        view = driver.app.screen.query_one(ThreadView)
+        assert view.show_vertical_scrollbar
+        assert view.content.look.columns == view.columns
+
+    drive(long, steps)
+
+
 def test_find_goes_to_matches_wherever_they_are_and_unfolds_them(long: Path) -> None:
     async def steps(driver: Driver) -> None:
         await opened(driver)
@@ -130,6 +142,9 @@ def test_find_goes_to_matches_wherever_they_are_and_unfolds_them(long: Path) -> 
         await driver.press("enter")
         assert turn(driver) == 201
         assert "a needle" in driver.text
+        assert driver.lines[2].startswith(" match 1 of 1 · tide · turn 201/400")
+        await driver.press("N")
+        assert "again from the end" in driver.text
         await driver.press("n")
         assert "again from the top" in driver.text
         assert turn(driver) == 201
@@ -246,10 +261,35 @@ def test_a_growing_session_is_followed(tmp_path: Path) -> None:
         path.write_bytes(path.read_bytes() + json.dumps(said(3, "And then?")).encode() + b"\n")
         with hansard.open(store, roots=[root]) as h:
             h.sync()
-        driver.app.store_changed()
-        await driver.settle()
-        assert "And then?" in driver.text
+        while "And then?" not in driver.text:  # as soon as the app has seen the new revision
+            await driver.settle()
         assert turn(driver) == 2
+
+    drive(store, steps)
+
+
+@pytest.mark.parametrize("follows", [True, False])
+def test_a_session_grows_beyond_the_last_window(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, follows: bool
+) -> None:
+    """A window that was just full, with nothing behind it, is the last only until something is added."""
+    monkeypatch.setattr(thread_lines, "BUDGET", Budget(records=4, bytes=1 << 20, turns=9))
+    root, store = tmp_path / "claude", tmp_path / "store"
+    path = write_log(root, SESSION, [said(1, "Begin"), said(2, "Begun.", role="assistant")])
+    with hansard.open(store, roots=[root]) as h:
+        h.sync()
+
+    async def steps(driver: Driver) -> None:
+        await opened(driver)
+        await driver.press(*["f"] * follows)
+        for number in range(3, 16):
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(said(number, f"Line {number}", role="assistant")) + "\n")
+            with hansard.open(store, roots=[root]) as h:
+                h.sync()
+            driver.app.store_changed()
+            await driver.settle()
+            assert f"Line {number}" in driver.text
 
     drive(store, steps)
 
@@ -281,7 +321,11 @@ def test_branches_are_switched(demo: Path) -> None:
     async def steps(driver: Driver) -> None:
         driver.app.choose(session)
         await driver.settle()
-        await driver.press("b", "down", "enter")
+        await driver.press("b")
+        rows = [line for line in driver.lines if "continued: " in line or "left: " in line]
+        assert len(rows) == len({" ".join(row.split()) for row in rows}) > 1
+        assert sum("continued: " in row for row in rows) == 1
+        await driver.press("down", "enter")
         assert "branch 1" in driver.text
 
     drive(demo, steps)

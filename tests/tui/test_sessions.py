@@ -213,6 +213,30 @@ def test_what_was_chosen_is_remembered(store: Path) -> None:
     assert (store / "tui.json").stat().st_mode & 0o077 == 0
 
 
+def test_it_opens_on_all_sessions_unless_asked_to_remember(store: Path) -> None:
+    state = b'{"screen": "prompts", "query": "sail", "scope": "pinned", "group": "day"}'
+
+    async def steps(driver: Driver) -> None:
+        assert len(listed(driver)) == 2
+        assert driver.app.state.group == "day"
+
+    (store / "tui.json").write_bytes(state)
+    app = drive(store, steps, keeps=True)[0]
+    assert (app.state.screen, app.state.query, app.state.scope) == ("sessions", "", "all")
+
+
+def test_the_filter_is_fuzzy_where_nothing_has_the_words(store: Path) -> None:
+    async def steps(driver: Driver) -> None:
+        await driver.press("slash")
+        await driver.type("hgh tde")
+        assert len(listed(driver)) == 1
+        assert "When is high tide?" in driver.text
+        await driver.type(" zzz")
+        assert not listed(driver)
+
+    drive(store, steps)
+
+
 def test_what_was_remembered_may_be_rubbish(store: Path) -> None:
     (store / "tui.json").write_bytes(
         b'{"screen": "nowhere", "sort": "no", "group": "no", "theme": "no", "depth": "no"}'

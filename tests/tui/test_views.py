@@ -51,6 +51,16 @@ def test_search_finds_while_typing_and_opens_at_the_hit(store: Path) -> None:
     drive(store, steps)
 
 
+def test_search_offers_matches_for_fewer_words(store: Path) -> None:
+    async def steps(driver: Driver) -> None:
+        await driver.press("3")
+        await driver.type("zebra at noon")
+        assert "no message has all words; best matches for 2 of 3" in driver.text
+        assert "At noon." in driver.text
+
+    drive(store, steps)
+
+
 def test_search_is_narrowed_by_facets(demo: Path) -> None:
     async def steps(driver: Driver) -> None:
         await driver.press("3")
@@ -184,7 +194,7 @@ def test_remarks_are_kept(store: Path) -> None:
         await driver.type("deck rope")
         await driver.press("enter", "a")
         await driver.type("look again")
-        await driver.press("enter", "N")
+        await driver.press("enter", "T")
         await driver.press("ctrl+u")
         await driver.type("The sail")
         await driver.press("enter")

@@ -35,7 +35,7 @@ class SessionActions(View):
         Binding("y", "copy", "Copy"),
         Binding("P", "pin", "Pin", show=False),
         Binding("t", "tag", "Tags", show=False),
-        Binding("N", "rename_session", "Rename", show=False),
+        Binding("T", "rename_session", "Rename", show=False),
         Binding("a", "note", "Add a note", show=False),
         Binding("x", "explain", "Explain the cost"),
         Binding("e", "export", "Export", show=False),

@@ -71,6 +71,7 @@ class Setup(NamedTuple):
     browse: Callable[[str, str | None, int | None], None] | None = None
     purpose: str = ""  # of a picker, else empty
     picks: str = ""  # session, message
+    remembers: bool = False  # the screen and the filter, besides how things are shown
 
 
 class Outcome(NamedTuple):
@@ -106,8 +107,11 @@ class HansardApp(App[Outcome | None]):
         super().__init__(ansi_color=True)
         self._setup = setup
         self.state = State() if setup.purpose else load_state(setup.home)
+        if not setup.remembers:
+            self.state = msgspec.structs.replace(self.state, screen="sessions", query="", scope="all")
         self.engine = EngineThread(setup.open_engine)
         self._watch: StoreWatch | None = None
+        self._revision: int | None = None  # of the store, as the watch last saw it
         self.names: ProjectNames = {}  # of the projects of the store
         self.is_syncing = False
         self.interrupted = False
@@ -131,7 +135,7 @@ class HansardApp(App[Outcome | None]):
     # -- beginning and end
 
     def on_mount(self) -> None:
-        """Show the screen that was left, and keep the store current behind it."""
+        """Show the sessions, or the screen that was left, and keep the store current behind it."""
         setup = self._setup
         self.add_mode("sessions", lambda: SessionsView(setup.purpose))
         if not setup.purpose:
@@ -148,8 +152,8 @@ class HansardApp(App[Outcome | None]):
         if not gc.isenabled():  # off until the first screen is drawn
             gc.freeze()
             gc.enable()
-        if self.is_syncing and self._watch is None:
-            self._watch = StoreWatch(self, self._setup.open_engine)
+        if self._watch is None:
+            self._watch = StoreWatch(self, self._setup.open_engine, syncing=self.is_syncing)
             self._watch.start()
 
     def _add_views(self) -> None:
@@ -197,16 +201,15 @@ class HansardApp(App[Outcome | None]):
                     screen.store_changed()
 
     def on_store_watch_changed(self, event: StoreWatch.Changed) -> None:
-        first, self.is_syncing = self.is_syncing, False
-        if event.changed or first:
+        """Show what any process has written, and how the store is."""
+        state = event.state
+        was_syncing, self.is_syncing = self.is_syncing, state.syncing
+        # The screens have read what was there at the start; what a first sync found, they have not.
+        is_news = not state.syncing if self._revision is None else state.revision != self._revision
+        self._revision = state.revision
+        if is_news or (was_syncing and not state.syncing):
             self.store_changed()
-        self._tell("" if not event.problem else event.problem)
-
-    def on_store_watch_progressed(self, event: StoreWatch.Progressed) -> None:
-        """A long sync goes on."""
-        self._tell(event.words)
-        if event.is_news:
-            self.store_changed()
+        self._tell(state.trouble or state.progress or "")
 
     def _tell(self, words: str) -> None:
         if isinstance(self.screen, View):

@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual.message import Message
 
-from hansard.background_sync import BackgroundSync
+from hansard.background_sync import BackgroundSync, StoreState
 from hansard.errors import HansardError
 
 if TYPE_CHECKING:
     from textual.app import App
 
     from hansard.engine import Hansard
-    from hansard.sync.report import Progress, SyncReport
 
 _T = TypeVar("_T")
-_LARGE_BYTES = 16 << 20  # of a sync whose progress is shown
 
 
 class EngineThread:
@@ -62,45 +60,20 @@ class StoreWatch(BackgroundSync):
     """Keeps the store current, and posts messages to the app."""
 
     class Changed(Message):
-        """A sync has finished."""
+        """The state of the store is new."""
 
-        def __init__(self, *, changed: bool, problem: str = "") -> None:
+        def __init__(self, state: StoreState) -> None:
             super().__init__()
-            self.changed, self.problem = changed, problem
+            self.state = state
 
-    class Progressed(Message):
-        """A long sync goes on; `is_news`: more can be listed than before."""
-
-        def __init__(self, words: str, *, is_news: bool) -> None:
-            super().__init__()
-            self.words, self.is_news = words, is_news
-
-    def __init__(self, app: App[Any], open_engine: Callable[[], Hansard]) -> None:
-        super().__init__(open_engine, self._report, self._fail, early=True, listener=self._progress)
+    def __init__(self, app: App[Any], open_engine: Callable[[], Hansard], *, syncing: bool) -> None:
+        super().__init__(open_engine, self._post, syncing=syncing, early=True, describe=_describe)
         self._app = app
-        self._phase = self._problem = ""
 
-    def _report(self, _: Hansard, report: SyncReport | None) -> None:
-        if report is not None and report.partial:  # a large first sync: its newest part can be listed
-            self._app.post_message(self.Progressed("reading older sessions", is_news=True))
-        else:
-            self._problem = ""
-            changed = report is not None and bool(report.changed or report.gone or report.busy)
-            self._tell(changed=changed)
-
-    def _fail(self, error: Exception) -> None:
-        problem = str(error) if isinstance(error, HansardError) else repr(error)
-        if problem != self._problem:
-            self._problem = problem
-            self._tell(changed=True, problem=problem)
-
-    def _tell(self, *, changed: bool, problem: str = "") -> None:
+    def _post(self, state: StoreState) -> None:
         if not self.is_stopped:
-            self._app.post_message(self.Changed(changed=changed, problem=problem))
+            self._app.post_message(self.Changed(state))
 
-    def _progress(self, progress: Progress) -> None:
-        if progress.bytes_total > _LARGE_BYTES:
-            share = min(100, progress.bytes * 100 // progress.bytes_total)
-            is_news = self._phase == "indexing" and progress.phase != self._phase
-            self._phase = progress.phase
-            self._app.post_message(self.Progressed(f"{progress.phase} {share} %", is_news=is_news))
+
+def _describe(error: Exception) -> str:
+    return str(error) if isinstance(error, HansardError) else repr(error)

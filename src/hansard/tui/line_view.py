@@ -28,7 +28,10 @@ PAGE_KEYS: list[BindingType] = [
 class LineView(ScrollView, can_focus=True):
     """Lines of any number; `line_at` draws one."""
 
-    DEFAULT_CSS = "LineView { scrollbar-size-vertical: 1; overflow-x: hidden; background: transparent; }"
+    # The gutter is stable: lines are drawn for a width that the scroll bar must not take away later.
+    DEFAULT_CSS = """
+    LineView { scrollbar-size-vertical: 1; scrollbar-gutter: stable; overflow: hidden auto; background: transparent; }
+    """
 
     @property
     def page_height(self) -> int:

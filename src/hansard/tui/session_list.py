@@ -10,6 +10,9 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
+from hansard.model.requests import SessionsRequest
 from hansard.render.format import ProjectNames, cost, listed_cost, many, project_name, short, title_of, when
 from hansard.render.terminal.spans import BOLD, CYAN, DIM, GREEN, RED, YELLOW, painted
 from hansard.render.text import fit, one_line, pad, width
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 PAGE = 200  # sessions that are read at once
 SORTS = ("ended", "started", "cost", "prompts", "errors", "tokens", "title", "project")
 GROUPS = ("", "day", "project")
+_PLAIN_WORDS = re.compile(r"[\w\s./-]*[^\W_]{3}[\w\s./-]*")  # enough for a fuzzy match, and no query syntax
 _LAST_WORD = re.compile(r"(?:^|(?<=[\s(]))[^\W_]+$")
 _SHORTEST_BEGINNING = 3  # letters of a word that the full text is asked for
 _SCOPES = {"pinned": "is:pinned", "deleted": "is:gone"}
@@ -30,7 +34,7 @@ _PROJECT_SHARE = 5  # of the width, at most a fifth
 _LONGEST_TITLE = 400  # characters that are looked at
 _SOON = 7  # days before the clean-up that are marked
 # The columns on the right, each with its width and how wide the list must be for it.
-_RIGHT = (("ERRORS", 6, 100), ("TURNS", 5, 60), ("COST", 9, 60), ("KEPT", 5, 84))
+_RIGHT = (("ERRORS", 6, 100), ("PROMPTS", 7, 60), ("COST", 9, 60), ("KEPT", 5, 84))
 
 
 class Filter(NamedTuple):
@@ -57,7 +61,7 @@ class Filter(NamedTuple):
         """A page of the sessions."""
         query, title = self.query()
         within = ("project", self.project) if self.scope == "project" and self.project is not None else None
-        return h.sessions(
+        request = SessionsRequest(
             query,
             text=title,
             within=within,
@@ -67,6 +71,11 @@ class Filter(NamedTuple):
             limit=PAGE,
             cursor=cursor,
         )
+        found = h.sessions(request)
+        if found.sessions or cursor is not None or not _PLAIN_WORDS.fullmatch(self.text):
+            return found
+        similar = h.sessions(replace(request, query=_SCOPES.get(self.scope), text=None, fuzzy=self.text))
+        return replace(similar, next_cursor=None)
 
 
 def typed_query(text: str) -> tuple[str, str | None]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.widgets import Input
 
 from hansard.errors import HansardError
 from hansard.render.depth import DEPTHS
-from hansard.render.format import many
 from hansard.tui.actions import SessionActions
 from hansard.tui.frame import asking
 from hansard.tui.thread_facts import Facts, find_lines, read_facts
@@ -44,6 +44,7 @@ class ThreadScreen(SessionActions):
         self._is_loading = False
         self._only = ""
         self._matches: list[int] = []
+        self._match_count = ""  # which match is shown, of how many lines
         self._needle = ""
 
     @property
@@ -69,7 +70,7 @@ class ThreadScreen(SessionActions):
         """Read a session, from its end or at a place, with what was searched for marked."""
         self._session, self._key = session, ThreadKey(session.session_id, agent)
         self._facts, self._is_following, self._only = None, False, ""
-        self._matches, self._needle, self._offset = [], find, offset
+        self._matches, self._match_count, self._needle, self._offset = [], "", find, offset
         if not self.query(ThreadView):  # it is being made, and reads this then
             return
         view = self.thread_view
@@ -156,23 +157,29 @@ class ThreadScreen(SessionActions):
 
     @asking("grow")
     async def _grow(self) -> None:
+        """Show what was added: to the last window, and behind it if that is full and its end is what is read."""
         view, key = self.thread_view, self._key
-        last = view.content.last
+        content = view.content
         if self._only:
             self._open_places()
             return
-        if key is None or last is None or last.window.end is not None:
-            self._read_facts()
-            return
-        start = last.window.start
-        was_at_end = view.is_at_end or self._is_following
-        content = view.content
-        loaded = await self.ask(lambda h: load_after(h, key, start))
-        if view.content is content and content.last is last and loaded.turns != last.turns:
-            content.replace_last(loaded)
-            view.changed()
-            if was_at_end and self._is_following:
-                view.to_end()
+        is_read = self._is_following or view.is_at_end
+        while key is not None and (last := content.last) is not None:
+            end = last.window.end
+            if end is not None and not is_read:
+                break  # loaded when somebody scrolls there
+            loaded = await self.ask(partial(load_after, key=key, offset=last.window.start if end is None else end))
+            if view.content is not content or content.last is not last:
+                break
+            if end is not None:
+                view.changed(-content.append(loaded))
+            elif loaded != last:
+                content.replace_last(loaded)
+                view.changed()
+            if loaded.window.end is None:
+                break
+        if self._is_following:
+            view.to_end()
         self._read_facts()
 
     @asking("open")
@@ -245,7 +252,8 @@ class ThreadScreen(SessionActions):
         """Look for it in all of the thread."""
         self._close_find()
         self._needle = event.value
-        self._matches = []
+        self._matches, self._match_count = [], ""
+        self.draw_head()
         pattern = find_pattern(event.value)
         self.thread_view.mark(pattern)
         if pattern is not None:
@@ -278,7 +286,9 @@ class ThreadScreen(SessionActions):
             await self._load_at(places[number])
             if view.show_match(places[number], pattern):
                 is_round = (number < place) if step > 0 else (number > place)
-                again = (", again from the top" if step > 0 else ", again from the end") if is_round else ""
-                self.say(f"match {number + 1:,} of {many(len(places), 'line')}{again}")
+                if is_round:
+                    self.say("again from the top" if step > 0 else "again from the end")
+                self._match_count = f"match {number + 1:,} of {len(places):,}"
+                self.draw_head()
                 return
         self.say(f"no match for {needle!r}")

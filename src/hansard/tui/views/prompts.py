@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 
 from hansard.model.search import Prompt
-from hansard.render.format import full, many, project_name, when
+from hansard.render.format import full, project_name, prompt_counts, when
 from hansard.render.terminal.spans import CYAN, DIM, GREEN, YELLOW, painted
 from hansard.render.text import clean, fit, one_line, pad, wrap
 from hansard.tui.line_list import LineList
@@ -28,7 +28,7 @@ class PromptsView(ListView):
 
     TAB = "prompts"
     PLACEHOLDER = "prompts with these words, project:name, since:7d ..."
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("u", "unique", "Equal ones once")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("u", "unique", "Hide duplicates")]
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,10 +36,8 @@ class PromptsView(ListView):
 
     def fetch(self, h: Hansard, text: str, cursor: str | None) -> Rows:
         page = h.prompts(text.strip() or None, unique=self._unique, limit=_PAGE, cursor=cursor)
-        once = ", equal ones once" if self._unique else ""
-        return Rows(
-            page.prompts, page.next_cursor, (many(page.total, "prompt") + once) if page.total else "no prompt matches"
-        )
+        once = ", duplicates merged" if self._unique else ""
+        return Rows(page.prompts, page.next_cursor, (prompt_counts(page) + once) if page.total else "no prompt matches")
 
     def draw(self, item: Prompt, columns: int) -> Sequence[str]:
         """When, where and how it begins."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -12,9 +13,9 @@ from textual.widgets import Input, Static
 
 from hansard.model.sessions import Session
 from hansard.render.depth import DEPTHS
-from hansard.render.format import project_name
+from hansard.render.format import project_name, when
 from hansard.render.terminal.spans import DIM, RED, painted
-from hansard.render.text import fit, one_line, width
+from hansard.render.text import fit, one_line, pad, width
 from hansard.tui.dialogs import TextDialog
 from hansard.tui.frame import asking
 from hansard.tui.line_list import LineList
@@ -32,6 +33,8 @@ from hansard.tui.thread_view import ThreadView, find_pattern
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.events import Resize
+
+    from hansard.thread.branches import BranchChoice
 
 _WITH_OUTLINE = 120  # columns of the screen below which the outline takes the place of the text
 _ONLY = ("", "errors", "edits")
@@ -57,7 +60,7 @@ class ReaderView(ThreadScreen):
         Binding("left_parenthesis", "step('edits', -1)", "Previous edit", show=False),
         Binding("slash", "find", "Find", priority=True),
         Binding("n", "find_next(1)", "Next match", show=False),
-        Binding("p", "find_next(-1)", "Previous match", show=False),
+        Binding("N,p", "find_next(-1)", "Previous match", show=False),
         Binding("o", "outline", "Outline"),
         Binding("d", "depth", "More or less detail"),
         Binding("z", "thinking", "Show thinking", show=False),
@@ -114,7 +117,7 @@ class ReaderView(ThreadScreen):
         if session is None:
             return
         notes = (
-            project_name(session.project, self.hansard.names),
+            "  ·  ".join(filter(None, (self._match_count, project_name(session.project, self.hansard.names)))),
             f"branch {key.branch}" if key is not None and key.branch else "",
             "following" if self._is_following else "",
             f"only {self._only}" if self._only else "",
@@ -275,7 +278,10 @@ class ReaderView(ThreadScreen):
             self._key = key._replace(branch=choices[place].branch)
             self._open(choices[place].offset)
 
-        self.pick("Branches", [(str(one.branch), one_line(one.text) or "the main line") for one in choices], switch)
+        now = datetime.now(UTC)
+        entries = [(str(one.branch), f"{pad(when(one.at, now), 12)}  {_branch_words(one)}") for one in choices]
+        chosen = next((place for place, one in enumerate(choices) if one.branch == key.branch), 0)
+        self.pick("Branches", entries, switch, chosen)
 
     def action_agents(self) -> None:
         """Open one of the session's subagents."""
@@ -284,8 +290,7 @@ class ReaderView(ThreadScreen):
             self.say("this session has no subagents")
             return
         agents = facts.agents
-        names = [f"{agent.agent_type or 'subagent'}: {agent.description or agent.agent_id}" for agent in agents]
-        entries = [("", "  " * min(agent.depth - 1, 4) + name) for agent, name in zip(agents, names, strict=True)]
+        entries = [("", "  " * min(agent.depth - 1, 4) + one_line(agent.name)) for agent in agents]
         self.pick(
             "Subagents", entries, lambda place: self.app.push_screen(ReaderView(session, agents[place].agent_id, 0))
         )
@@ -336,3 +341,8 @@ class ReaderView(ThreadScreen):
         if self._facts is not None:
             more.append(("p", "path of the transcript", self._facts.path))
         return [*more, *super().copy_choices(session)]
+
+
+def _branch_words(choice: BranchChoice) -> str:
+    """How a branch begins, and whether the session went on with it."""
+    return f"{'continued' if choice.branch == 0 else 'left'}: {one_line(choice.text) or '(another answer)'}"

@@ -57,6 +57,8 @@ class SearchView(ListView):
         head = (
             f"{total}, {self._sort} first, {page.took_ms:.0f} ms  {notes}" if page.hits else f"nothing matches  {notes}"
         )
+        if page.partial is not None:
+            return Rows(page.partial.hits, None, f"{page.partial.heading}  {notes}")
         return Rows(page.hits, page.next_cursor, head)
 
     def draw(self, item: Hit, columns: int) -> Sequence[str]:

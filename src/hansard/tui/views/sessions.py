@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
@@ -14,6 +14,7 @@ from textual.widgets import Input, Static
 
 from hansard.errors import HansardError, NotFound
 from hansard.model.sessions import Session, SessionPage
+from hansard.query.activity import LIVE
 from hansard.render.format import ProjectNames, day, many, project_name
 from hansard.render.text import fit, one_line
 from hansard.tui.frame import Heading
@@ -42,9 +43,8 @@ if TYPE_CHECKING:
 
 _TYPING_SECONDS = 0.03  # without a key before the list is asked for
 _PREVIEW_SECONDS = 0.06
-_LIVE = timedelta(minutes=5)
 _WITH_PREVIEW = 100  # columns of the narrowest screen with one
-_SORT_NAMES = {"ended": "last active", "started": "started", "prompts": "turns"}
+_SORT_NAMES = {"ended": "last active", "started": "started"}
 
 
 class SessionsView(QueriedList):
@@ -159,7 +159,7 @@ class SessionsView(QueriedList):
         found = self.query_one(LineList)
         before = found.current if keep else None
         now = datetime.now(UTC)
-        live = frozenset(one.session_id for one in page.sessions if one.ended_at and now - one.ended_at < _LIVE)
+        live = frozenset(one.session_id for one in page.sessions if one.ended_at and now - one.ended_at < LIVE)
         self._style = self._style._replace(now=now, live=live)
         rows = self._rows(page, None)
         cursor = 0

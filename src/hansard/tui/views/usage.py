@@ -32,7 +32,7 @@ class UsageView(ListView):
     """Rows of a report beside a chart of it."""
 
     TAB = "usage"
-    PLACEHOLDER = "only: project:name, model:opus, since:30d ..."
+    PLACEHOLDER = "only: project:name, model:opus, since:30d, 2026-05 ..."
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("right,l", "by(1)", "Next dimension"),
         Binding("left,h", "by(-1)", "Previous dimension", show=False),
