@@ -177,7 +177,7 @@ def test_without_redaction_nothing_is_changed(store: tuple[Path, Path, str]) -> 
 def test_no_method_is_forgotten() -> None:
     """A method that gives out texts is asked above; the others give none of a transcript's."""
     without_text = {
-        "activity_by_period", "at_once", "blame", "blame_commit", "blocks", "budgets", "cleanup_days", "cleanup_periods", "close",
+        "active_time", "activity_by_period", "at_once", "blame", "blame_commit", "blocks", "budgets", "cleanup_days", "cleanup_periods", "close",
         "close_unshared", "commits", "count", "coverage", "current", "export", "find_commit", "find_transcript", "git_note", "has_text",
         "known_roots", "listed_call", "live", "move", "moves", "plan_move", "plan_restore", "plan_resume", "price_data", "rates",
         "read_generation", "rebuild", "reconcile", "reconstruct", "record", "reader", "rename", "restore", "revision", "salvage",

@@ -24,7 +24,7 @@ class Store:
         self.may_read, self.may_answer = asyncio.Event(), asyncio.Event()
         self.may_read.set()
         self.may_answer.set()
-        engines, live = SimpleNamespace(state=lambda: self.state), SimpleNamespace(news=lambda: None)
+        engines, live = SimpleNamespace(state=lambda: self.state), SimpleNamespace(state=None)
         self.cache = PageCache(engines, live)  # type: ignore[arg-type]
 
     async def page(self, request: Request) -> Response:

@@ -44,6 +44,7 @@ def filled(path: str) -> str:
     for name, value in (
         ("{session_id}", "@last"),
         ("{session}", "@last"),
+        ("{commit}", "HEAD"),
         ("{tag:path}", "x"),
         ("{number}", "1"),
     ):

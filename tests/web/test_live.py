@@ -36,7 +36,7 @@ News = dict[str, Any]
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits long for another attempt."""
-    monkeypatch.setattr(live, "_LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(background_sync, "_LOOK_SECONDS", 0.02)
     monkeypatch.setattr(background_sync, "_FIRST_PAUSE", 0.02)
     monkeypatch.setattr(background_sync, "_LOCK_SECONDS", 0.02)
 
@@ -174,8 +174,55 @@ def test_a_page_whose_server_went_away_says_so_and_goes_on(chromium: Browser, ro
                 expect(watched.page.locator("h1").first).to_have_text("Sessions")
 
 
+def test_whoever_reads_far_down_sees_that_the_server_went_away(chromium: Browser, root: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with hansard.open(home, [root]) as h:
+        h.sync()
+        session = h.sessions(sort="size", limit=1).sessions[0]
+    with ExitStack() as first:
+        running = first.enter_context(site(home, root))
+        with running.opened(chromium, f"/sessions/{session.session_id}") as watched:
+            page = watched.page
+            wait_for(lambda: running.app.state.live.listeners == 1)
+            follow = page.locator("[data-action=follow]")
+            follow.click()
+            expect(follow).to_contain_text("Following")
+            colour = follow.locator(".dot").evaluate("dot => getComputedStyle(dot).backgroundColor")
+            first.close()
+            expect(page.locator("#standing", has_text="not responding")).to_be_in_viewport()
+            expect(follow).to_contain_text("Disconnected")
+            assert follow.locator(".dot").evaluate("dot => getComputedStyle(dot).backgroundColor") != colour
+
+
+def test_all_windows_of_a_browser_listen_to_one_stream(chromium: Browser, root: Path, tmp_path: Path) -> None:
+    """Browsers open six connections to a server; a stream for each window would leave none for the seventh."""
+    with hansard.open(tmp_path / "home", [root]) as h:
+        h.sync()
+    with (
+        site(tmp_path / "home", root, syncing=True) as running,
+        running.opened(chromium, "/sessions") as watched,
+        ExitStack() as others,
+    ):
+        pages = [watched.page]
+        for _ in range(8):
+            pages.append(watched.page.context.new_page())
+            others.callback(pages[-1].close)
+            pages[-1].goto(running.address + "/sessions")
+        wait_for(lambda: running.app.state.live.listeners == 1)
+        log = min(root.glob("projects/*/*.jsonl"))
+        for page in pages:
+            expect(page.locator(f'a[href*="{log.stem}"]').first).to_be_visible()
+            page.evaluate(
+                "import(document.querySelector('script[src*=app]').src.replace('app.js', 'live.js')).then((live) => live.onNews(() => (document.body.dataset.heard = '')))"
+            )
+        add(root)
+        for page in pages:
+            expect(page.locator("body[data-heard]")).to_be_visible()
+        assert running.app.state.live.listeners == 1
+
+
 def test_a_remark_is_told_at_once(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "_LOOK_SECONDS", 3600.0)
+    monkeypatch.setattr(background_sync, "_LOOK_SECONDS", 3600.0)
     with hansard.open(tmp_path / "home", [root]) as h:
         h.sync()
     with site(tmp_path / "home", root) as running, listening(running) as news, running.client() as client:
@@ -313,9 +360,6 @@ def test_who_goes_away_leaves_nothing_behind(demo: Site) -> None:
             assert next(first) == next(second)
             assert told.listeners == 2
         wait_for(lambda: told.listeners == 0)
-    looking = told._look
-    assert looking is not None
-    wait_for(looking.done)
 
 
 def test_who_goes_away_in_the_middle_of_a_transcript_leaves_nothing_behind(demo: Site) -> None:

@@ -19,7 +19,7 @@ from hansard.demo import write_history
 from hansard.model.ledger import Limit
 from hansard.render.format import row_cost, short
 from hansard.render.series import week_hours_of
-from hansard.storage.heartbeat import SyncProgress, note_progress
+from hansard.storage.heartbeat import SyncProgress, clear_progress, note_progress
 from tests.sync.making import FOLDER, assistant, raw, session, user
 from tests.web.serving import Site, site
 from tests.web.sheets import exactly
@@ -303,10 +303,10 @@ def test_switches_keep_each_other_and_the_place(demo: Site, chromium: Browser) -
         page.locator("#year .switch a", has_text="Sessions").click()
         watched.until("location.search === '?heat=sessions'")
         watched.until(f"Math.abs(document.querySelector('#year').getBoundingClientRect().top - {top}) <= 2")
-        page.locator("#spending .switch a", has_text="by project").click()
+        page.locator("#spending .switch a", has_text="By project").click()
         watched.until("location.search === '?heat=sessions&split=project'")
         assert watched.run("window.here") is True
-        watched.until("document.activeElement.textContent === 'by project'")
+        watched.until("document.activeElement.textContent === 'By project'")
         demo.check(watched)
 
 
@@ -361,3 +361,37 @@ def test_an_empty_page_fills_itself(tmp_path: Path, chromium: Browser) -> None:
         (root / FOLDER / f"{one}.jsonl").write_bytes(raw(said))
         watched.page.locator(".session-list", has_text="Hello.").wait_for()  # the page loads itself again
         running.check(watched)
+
+
+def test_figures_are_asked_for_again_while_the_history_is_read_and_one_counter_says_how_far(
+    tmp_path: Path, chromium: Browser
+) -> None:
+    root, home = tmp_path / "claude", tmp_path / "home"
+    path = root / FOLDER / f"{session(1)}.jsonl"
+    path.parent.mkdir(parents=True)
+    with hansard.open(home, [root]) as h:
+        h.sync()
+    note_progress(str(home), SyncProgress("reading", 12, 340))
+    with site(home, root) as running, running.client() as client:
+        empty = client.get("/").text
+        assert empty.count("12 of 340 files") == 1
+        assert " data-syncing" in empty
+    path.write_bytes(raw([user(session(1), "u1", "Go."), assistant(session(1), "a1", "m1", "Yes.")]))
+    with hansard.open(home, [root]) as h:
+        h.sync()
+    note_progress(str(home), SyncProgress("reading", 13, 340))
+    with site(home, root) as running, running.opened(chromium, "/") as watched:
+        watched.page.wait_for_load_state("load")
+        for _ in range(2):
+            with watched.page.expect_response("**/overview/now"):
+                pass
+        clear_progress(str(home))
+        expect(watched.page.locator("[data-syncing]")).to_have_count(0)
+        running.check(watched)
+
+
+def test_the_icon_is_where_browsers_look_for_it(demo: Site) -> None:
+    with demo.client() as client:
+        answer = client.get("/favicon.ico")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "image/svg+xml"

@@ -73,7 +73,7 @@ def test_everything_by_keys(tree: Tree, chromium: Browser) -> None:
         page.keyboard.press("Escape")
         expect(sheet(page)).to_be_hidden()
 
-        page.keyboard.press("n")
+        page.keyboard.press("a")
         sheet(page).wait_for()
         page.keyboard.type("ask Mira")
         page.keyboard.press("Control+Enter")
@@ -186,3 +186,15 @@ def test_the_sheet_stays_in_sight(tree: Tree, chromium: Browser, width: int) -> 
             )"""
         )
         running.check(watched)
+
+
+def test_plain_words_find_notes_and_lists_mark_them(tree: Tree) -> None:
+    with site(tree.home, tree.config) as running, running.client() as client:
+        address, ours = f"/api/sessions/{ONE}/notes", {"origin": running.address}
+        assert client.post(address, json={"text": "ask Mira about the zzyzx gauge"}, headers=ours).is_success
+        found = client.get("/search", params={"q": "gauge zzyzx"}).text
+        assert "In your notes" in found
+        assert f'href="/sessions/{ONE}"' in found
+        assert "In your notes" not in client.get("/search", params={"q": "gauge other"}).text
+        for path in ("/sessions", "/sessions?part=pane", "/"):
+            assert "1 note<" in client.get(path).text

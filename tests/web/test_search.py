@@ -116,6 +116,12 @@ def test_a_word_that_is_only_begun_finds_what_begins_so(client: httpx.Client) ->
     assert "harbou*" in queries(html)
 
 
+def test_matches_for_fewer_words_are_offered(client: httpx.Client) -> None:
+    html = client.get("/search/results", params={"q": "harbour zzyzx"}).text
+    assert "No message has all words; best matches for 1 of 2:" in html
+    assert hits(html)
+
+
 @pytest.mark.parametrize(
     "asked",
     [{"sort": "worst"}, {"q": "a", "cursor": "x"}, {"cursor": "1"}, {"group": "day"}, {"what": "1"}, {"q": "a" * 3000}],
@@ -180,7 +186,7 @@ def test_older_answers_do_not_overtake_newer_ones(demo: Site, chromium: Browser)
                 route.fulfill(status=200, body="<p id='old'>old</p>")  # type: ignore[attr-defined]
             except Exception:  # noqa: BLE001, S112 - the page has given it up, as it should
                 continue
-        page.wait_for_load_state("networkidle")
+        watched.answered()
         assert page.locator("#old").count() == 0
         assert page.locator("#results").inner_html() == shown
         demo.check(watched)
@@ -291,7 +297,7 @@ def test_nothing_of_hostile_transcripts_runs(hostile: Site, chromium: Browser, q
         page = watched.page
         page.locator("#ask [name=q]").fill(query)
         watched.until("location.search !== ''")
-        page.wait_for_load_state("networkidle")
+        watched.answered()
         watched.run("document.querySelector('[name=group][value=none]').click()")
-        page.wait_for_load_state("networkidle")
+        watched.answered()
         hostile.check(watched)

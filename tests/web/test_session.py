@@ -6,7 +6,7 @@ import json
 import re
 from collections import OrderedDict
 from collections.abc import Iterator
-from datetime import UTC
+from datetime import UTC, timedelta
 from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ import pytest
 
 import hansard
 from benchmarks.long_session import write_long_session
+from hansard.render.format import lasting
 from hansard.render.html import page
 from hansard.thread.store import LONGEST
 from hansard.web.pages.session.fragments import NEXT
@@ -486,3 +487,18 @@ def test_matches_are_those_of_the_thread(demo: Site, client: httpx.Client) -> No
         assert answer.status_code == 200
         assert all(offset < size for offset in answer.json()["offsets"])
     assert client.get(f"/sessions/{session}/matches", params={"q": "zzznothing OR yyynothing"}).json()["offsets"] == []
+
+
+def test_the_head_has_the_active_and_the_elapsed_time(demo: Site, client: httpx.Client) -> None:
+    with hansard.open(demo.settings.home) as h:
+        longest = max(
+            h.sessions(limit=None).sessions,
+            key=lambda one: one.ended_at - one.started_at if one.ended_at else timedelta(),  # type: ignore[operator]
+        )
+        active = h.active_time(longest.session_id)
+    assert longest.started_at is not None
+    assert longest.ended_at is not None
+    elapsed = longest.ended_at - longest.started_at
+    assert timedelta() < active < elapsed / 2
+    page = client.get(f"/sessions/{longest.session_id}").text
+    assert f"{lasting(active)} active, {lasting(elapsed)} elapsed" in page

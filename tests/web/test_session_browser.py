@@ -295,23 +295,23 @@ def test_keys_walk_fold_filter_and_show_the_raw_line(demo: Site, chromium: Brows
             watched.settle()
             watched.expect("document.activeElement.id", turn)
         now = "document.querySelector('.item.now')?.id"
-        press("n")
+        press("m")
         watched.until(f"{now} !== undefined")
         first = watched.run(now)
-        press("n")
+        press("m")
         watched.until(f"{now} !== '{first}'")
         watched.settle()
         chosen = watched.run(now)
-        press("p")
+        press("Shift+M")
         watched.expect(now, first)
-        press("n")
+        press("m")
         watched.expect(now, chosen)
         press("c")
         expect(watched.page.locator("#toast")).to_have_text("Link copied")
         place = f"/sessions/{HARD}?at={chosen[1:]}#{chosen}"
         watched.until(f"navigator.clipboard.readText().then((text) => text.endsWith('{place}'))")
 
-        press("r")
+        press(".")
         watched.until("document.getElementById('raw').open")
         watched.page.click("[data-raw-copy]")
         expect(watched.page.locator("#toast")).to_have_text("Line copied")
@@ -355,7 +355,7 @@ def test_the_head_is_low_and_its_panels_open_under_their_buttons(demo: Site, chr
         watched.until(READY)
         box = watched.page.locator(".session > .head").bounding_box()
         assert box is not None
-        assert box["height"] <= 120
+        assert box["height"] <= (64 if width == 1440 else 100), "one row where there is room"
         for number in range(watched.page.locator(".actions .menu:not([hidden])").count()):
             menu = watched.page.locator(".actions .menu:not([hidden])").nth(number)
             menu.locator("summary").click()
@@ -413,22 +413,34 @@ def test_hostile_transcripts_run_nothing(hostile: Site, chromium: Browser) -> No
                         }
                     }"""
                 )
-                watched.page.keyboard.press("n")
-                watched.page.keyboard.press("r")
+                watched.page.keyboard.press("m")
+                watched.page.keyboard.press(".")
                 watched.until("document.getElementById('raw').open || !document.querySelector('#windows .item')")
                 watched.page.keyboard.press("Escape")
                 hostile.check(watched)
 
 
-def test_a_picture_opens_over_the_page_and_escape_closes_it(demo: Site, chromium: Browser) -> None:
+def test_a_picture_opens_over_the_page_with_steps_and_a_close_button(demo: Site, chromium: Browser) -> None:
     with demo.opened(chromium, f"/sessions/{HARD}?turn=2#t2") as watched:
-        picture = watched.page.locator("#t2 img.picture").first
+        page = watched.page
+        picture = page.locator("#t2 img.picture").first
         expect(picture).to_have_attribute("role", "button")
         picture.focus()
-        watched.page.keyboard.press("Enter")
-        expect(watched.page.locator("#lightbox img")).to_be_visible()
-        watched.page.keyboard.press("Escape")
-        expect(watched.page.locator("#lightbox")).to_be_hidden()
+        page.keyboard.press("Enter")
+        expect(page.locator("#lightbox img")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.locator("#lightbox")).to_be_hidden()
+
+        watched.run("void document.querySelectorAll('#windows details').forEach((one) => { one.open = true; })")
+        count = watched.run("[...document.querySelectorAll('.picture')].filter((one) => one.checkVisibility()).length")
+        assert count > 1
+        picture.click()
+        expect(page.locator("#lightbox output")).to_have_text(f"1 of {count}")
+        expect(page.locator("[data-step='-1']")).to_be_disabled()
+        page.click("[data-step='1']")
+        expect(page.locator("#lightbox output")).to_have_text(f"2 of {count}")
+        page.get_by_role("button", name="Close").click()
+        expect(page.locator("#lightbox")).to_be_hidden()
         demo.check(watched)
 
 
@@ -452,18 +464,18 @@ def test_words_are_marked_on_arrival_from_search_and_keys_go_to_matches_and_erro
 ) -> None:
     with demo.opened(chromium, f"/sessions/{HARD}?q=prompt+replaced") as watched:
         watched.until(READY)
-        watched.page.keyboard.press("h")
+        watched.page.keyboard.press("n")
         expect(watched.page.locator(".item.now")).to_contain_text("This prompt replaced it.")
         watched.until("Number(document.getElementById('session').dataset.marked) > 0")
         watched.page.keyboard.press("g")
         watched.page.keyboard.press("g")
         watched.until("scrollY === 0")
-        watched.page.keyboard.press("x")
+        watched.page.keyboard.press("}")
         expect(watched.page.locator(".item.now.of-errors")).to_be_visible()
         first = watched.page.locator(".item.now").get_attribute("id")
-        watched.page.keyboard.press("x")
+        watched.page.keyboard.press("}")
         expect(watched.page.locator(f".item.now.of-errors:not([id='{first}'])")).to_be_visible()
-        watched.page.keyboard.press("Shift+X")
+        watched.page.keyboard.press("{")
         expect(watched.page.locator(".item.now")).to_have_attribute("id", str(first))
         demo.check(watched)
 
@@ -475,7 +487,7 @@ def test_the_whole_session_is_printed(long: tuple[Site, str], chromium: Browser)
         watched.run(
             "void (window.print = () => { window.printed = document.querySelectorAll('.turn:not([data-part])').length; })"
         )
-        watched.page.click("summary:has-text('Export')")
+        watched.page.click("summary[aria-label='Export']")
         watched.page.click("[data-action=print]")
         watched.until("window.printed !== undefined")
         assert watched.run("window.printed") == int(watched.page.inner_text("#turn-count"))

@@ -35,7 +35,7 @@ def test_the_list_stays_where_it_is_from_one_session_to_the_next(
         page.wait_for_url(f"**/sessions/{ids[7]}")
 
         expect(page.locator("#pane[data-ready]")).to_be_visible()
-        page.keyboard.press("s")
+        page.keyboard.press("Shift+L")
         expect(current).to_be_focused()
         page.keyboard.press("ArrowUp")
         page.keyboard.press("Enter")

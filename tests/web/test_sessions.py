@@ -237,5 +237,5 @@ def test_nothing_of_hostile_transcripts_runs(hostile: Site, chromium: Browser) -
         with hostile.opened(chromium, path) as watched:
             watched.page.keyboard.press("j")
             watched.run("document.querySelector('[data-sort=cost]')?.click()")
-            watched.page.wait_for_load_state("networkidle")
+            watched.answered()
             hostile.check(watched)

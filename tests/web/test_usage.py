@@ -190,8 +190,8 @@ def test_the_chart_adds_up_to_the_report(client: httpx.Client, engine: Hansard) 
 def test_the_chart_is_by_what_the_table_is_by(client: httpx.Client, engine: Hansard, by: str, stack: str) -> None:
     page = client.get("/usage", params={"by": by, "range": "all"}).text
     chart = page.partition('id="chart"')[2].partition("</section>")[0]
-    assert f"by {by}</h2>" in chart
-    assert f'aria-current="true">by {stack}</a>' in chart
+    assert f"by {by} <small>" in chart
+    assert f'aria-current="true">By {stack}</a>' in chart
     bars = re.findall(r"<li><a[^>]*>.*?</li>", chart.partition("</ol>")[0], re.DOTALL)
     rows = sorted(engine.usage(by=by, timezone="UTC").rows, key=lambda row: -(row.cost_usd or 0))
     sums = [sum(map(Decimal, re.findall(r'data-value="([^"]+)"', bar))) for bar in bars]
@@ -276,7 +276,7 @@ def test_blocks_tell_of_pauses_and_the_present_one(client: httpx.Client, engine:
     assert len(shown(page)) - 1 == min(100, sum(not block.is_gap for block in blocks))
     assert ("Current block" in page) == any(block.is_active for block in blocks)
     if any(block.is_gap for block in blocks):
-        assert re.search(r"<small>after \d+ (h|days) pause</small>", page)
+        assert re.search(r"<small>after a gap of \d+ (hours|days)</small>", page)
 
 
 # -- what is kept
@@ -384,10 +384,10 @@ def test_a_switch_changes_the_chart_in_place(demo: Site, chromium: Browser) -> N
     with demo.opened(chromium, "/usage?range=all") as watched:
         page = watched.page
         watched.run("window.here = true")
-        page.locator("#chart .switch a", has_text="tokens").click()
+        page.locator("#chart .switch a", has_text="Tokens").click()
         watched.until("document.querySelector('#chart h2').textContent.startsWith('Tokens')")
         watched.until("location.search.includes('measure=tokens')")
-        page.locator("#chart .switch a", has_text="by project").click()
+        page.locator("#chart .switch a", has_text="By project").click()
         watched.until("location.search.includes('stack=project') && location.search.includes('measure=tokens')")
         assert watched.run("window.here") is True
         demo.check(watched)
@@ -444,3 +444,39 @@ def test_all_dimensions_can_be_chosen(client: httpx.Client) -> None:
 
     for name in DIMENSIONS:
         assert f"<option>{name}</option>" in page or f"<option selected>{name}</option>" in page
+
+
+def test_usage_opens_on_the_latest_days_with_usage(tmp_path: Path) -> None:
+    root, home, name = tmp_path / "claude", tmp_path / "home", session(4)
+    path = root / FOLDER / f"{name}.jsonl"
+    path.parent.mkdir(parents=True)
+    old = {"timestamp": "2025-03-04T10:00:00.000Z"}
+    path.write_bytes(raw([{**user(name, "u1", "go"), **old}, {**assistant(name, "a1", "m1", "done"), **old}]))
+    with hansard.open(home, [root]) as h:
+        h.sync()
+        last = h.usage(by="total").totals.last_at
+    assert last is not None
+    with site(home, root) as running, running.client() as client:
+        text = client.get("/usage").text
+        assert "No messages match" not in text
+        assert f"until={last:%Y-%m-%d}" in text
+        assert "nothing was used in the last 30 days" in text
+        assert "No messages match" in client.get("/usage", params={"range": "30d"}).text
+
+
+def test_the_chart_names_its_unit(client: httpx.Client) -> None:
+    assert "<small>US dollars</small>" in client.get("/usage", params={"measure": "cost"}).text
+    assert "<small>tokens, cached ones included</small>" in client.get("/usage", params={"measure": "tokens"}).text
+
+
+def test_another_report_opens_where_the_last_one_was(demo: Site, chromium: Browser) -> None:
+    with demo.opened(chromium, "/usage?by=day&range=all", width=390) as watched:
+        page, click = watched.page, "(link) => link.click()"  # without scrolling to it
+        watched.run("scrollTo(0, 400)")
+        page.locator(".reports a", has_text="week").evaluate(click)
+        page.wait_for_url("**by=week*")
+        watched.expect("scrollY", 400)
+        page.locator(".ledger th a").last.evaluate(click)
+        page.wait_for_url("**sort=*")
+        watched.expect("scrollY", 400)
+        demo.check(watched)

@@ -38,6 +38,8 @@ _PAGES = (
     "tools",
     "prompts",
     "health",
+    "git",
+    "settings",
 )
 
 
@@ -99,7 +101,7 @@ class _Guarded(Starlette):
 
 
 def _routes() -> list[Route]:
-    routes = [Route("/static/{edition}/{name}", static_files.serve)]
+    routes = [Route("/static/{edition}/{name}", static_files.serve), Route("/favicon.ico", static_files.favicon)]
     for name in (*(f"pages.{page}" for page in _PAGES), "api"):
         routes += import_module(f"hansard.web.{name}").ROUTES
     return routes

@@ -90,7 +90,7 @@ class PageCache:
 
     async def get(self, request: Request, page: Page) -> Response:
         """The answer of a page to a request, or to an equal one."""
-        key = (request.url.path, request.url.query, self._engines.state(), self._live.news())
+        key = (request.url.path, request.url.query, self._engines.state(), self._live.state)
         task = self._pages.get(key)
         if task is None:
             if len(self._pages) >= _MOST_PAGES:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
+from hansard.background_sync import file_fingerprint, index_fingerprint
 from hansard.errors import HansardError
 from hansard.thread.store import ThreadCache
 from hansard.web.responses import HttpError
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 _Answer = TypeVar("_Answer")
 _FILES = ("index.db", "text.db", "record.db")
-_CHANGING = ("index.db", "index.db-wal")
 _WRITTEN = (*_FILES, *(f"{name}-wal" for name in _FILES))
 _WORKERS = 4  # each holds connections with caches of some megabytes; Python runs one at a time anyway
 _MOST = 500  # questions that wait or are being answered
@@ -57,7 +57,7 @@ class EnginePool:
 
     def fingerprint(self) -> str:
         """A value that changes when the index is written to, from the state of its files."""
-        return "-".join(_looks(os.path.join(self.settings.home, name)) for name in _CHANGING)
+        return index_fingerprint(self.settings.home)
 
     def prepare(self, work: Callable[[], object]) -> None:
         """Do some work in advance, on one of the threads."""
@@ -81,7 +81,7 @@ class EnginePool:
 
     def state(self) -> object:
         """A value that changes when anything in the store is written to."""
-        return tuple(_looks(os.path.join(self.settings.home, name)) for name in _WRITTEN)
+        return tuple(file_fingerprint(os.path.join(self.settings.home, name)) for name in _WRITTEN)
 
     def _read(self, question: Callable[[Hansard], _Answer]) -> _Answer:
         h = self._mine()
@@ -117,11 +117,3 @@ def _identity(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _looks(path: str) -> str:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return "none"
-    return f"{found.st_ino:x}.{found.st_size:x}.{found.st_mtime_ns:x}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
@@ -32,11 +33,12 @@ RANGES = {
     "7d": "7 days",
     "30d": "30 days",
     "90d": "90 days",
-    "month": "this month",
-    "year": "this year",
-    "all": "all time",
+    "month": "This month",
+    "year": "This year",
+    "all": "All time",
 }
 """Ranges of whole days that end today, with their names."""
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _AROUND = 40  # characters of a query on both sides of a mistake
 _NOT_KEPT = ("part", "cursor", "in", "around", "facets", "skip", "limit")  # where a page begins, and which piece of it
 
@@ -100,6 +102,11 @@ class Period:
         if self.until is not None:
             last = self.zone.local(self.until - timedelta(microseconds=1)).date()
         return (first, max(first, last))
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether it is said in dates, as a calendar has them, and not as 7d or to the minute."""
+        return all(text is None or _DATE.fullmatch(text) for text in (self.since_text, self.until_text))
 
     @property
     def words(self) -> str:

@@ -7,13 +7,14 @@ import hashlib
 import re
 import shlex
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 from urllib.parse import quote
 
 from msgspec.structs import replace
 
 from hansard.model.requests import DIMENSIONS, Dated, ExplainRequest, UsageRequest, about, same_for
-from hansard.web.page_request import RANGES, PageRequest, parse_page
+from hansard.web.page_request import RANGES, PageRequest, Period, parse_page
 from hansard.web.urls import place
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ STACKS = ("model", "project", "agent", "none")
 MEASURES = ("cost", "tokens")
 LIMITS = (20, 100, 500)
 """Messages that an explanation shows."""
+_USUAL = timedelta(days=29)  # from the first day of a report to the last, unless another time is asked for
 _TIMES = ("hour", "day", "week", "month", "block")
 _UNSAYABLE = re.compile("[\x00\ud800-\udfff]")
 _LONGEST = 2_000  # bytes of one value of a key in an address
@@ -58,7 +60,7 @@ class ReportPage(PageRequest[_Request]):
     @property
     def filters(self) -> dict[str, Any]:
         """The conditions as parameters, a range by its first day."""
-        names = ("project", "model", "q", "mode")
+        names = ("project", "model", "q", "match", "mode")
         times = {"since": self.span.since_text, "until": self.span.until_text}
         return times | {name: self.given[name] for name in names}
 
@@ -66,6 +68,18 @@ class ReportPage(PageRequest[_Request]):
         """The address that explains a row of a report by these dimensions."""
         said = [None if value is None else _sayable(value) for value in key]
         return place("/explain", by=",".join(by), key=said, **self.filters)
+
+    def ending(self, last: date) -> Self:
+        """The same report for the usual number of days, up to this one."""
+        zone, first = self.span.zone, last - _USUAL
+        since, until = zone.midnight(first), zone.midnight(last + timedelta(days=1))
+        texts = {"since": first.isoformat(), "until": last.isoformat()}
+        return dataclasses.replace(
+            self,
+            request=replace(self.request, since=since, until=until),
+            given={**self.given, **texts, "range": None},
+            span=Period(None, since, until, texts["since"], texts["until"], self.span.today, zone),
+        )
 
     def command(self, *words: str, then: Sequence[str], values: Sequence[str] = ()) -> str:
         """The same as a command line: `words`, the conditions, `then` and, behind a double dash, `values`."""
@@ -78,7 +92,7 @@ class ReportPage(PageRequest[_Request]):
 
 def parse_usage_page(request: Request) -> ReportPage[UsagePageRequest]:
     """The report that an address asks for."""
-    names = "by range since until project model query mode work stack measure sort ascending skip"
+    names = "by range since until project model query match mode work stack measure sort ascending skip"
     page = parse_page(request, UsagePageRequest, names)
     asked = page.request
     chosen = (asked.by,) if isinstance(asked.by, str) else tuple(dict.fromkeys(asked.by))
@@ -97,7 +111,7 @@ def parse_usage_page(request: Request) -> ReportPage[UsagePageRequest]:
 
 def parse_explain_page(request: Request) -> ReportPage[ExplainPageRequest]:
     """The figure that an address asks for."""
-    names = "by key target range since until project model query mode limit"
+    names = "by key target range since until project model query match mode limit"
     page = parse_page(request, ExplainPageRequest, names)
     return ReportPage(page.path, page.request, page.given, page.span, page.now)
 

@@ -6,7 +6,7 @@ Everything in a template is escaped unless `render.html` made it.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
@@ -21,6 +21,7 @@ from hansard.model.serialize import encoded
 from hansard.render import format as formatting
 from hansard.render.format import dollars
 from hansard.render.html.escaping import cut_line, visible
+from hansard.render.series import date_text
 from hansard.web.static_files import address
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ _STATUS: tuple[tuple[type[HansardError], int, str], ...] = (
     (StoreCorrupt, 500, "damaged"),
     (HansardError, 503, "unusable"),
 )
+_WEEK = timedelta(days=7)
 _WORDS = {
     400: "Invalid request",
     401: "Not signed in",
@@ -96,7 +98,7 @@ class Json(Response):
 def html(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     """A page, with what every page may say of the server: that it shows a demo, is syncing, or cannot sync."""
     state = request.app.state
-    news = state.live.news()
+    news = state.live.state
     told = {
         "demo": state.demo,
         "read_only": state.read_only,
@@ -219,15 +221,25 @@ def _environment() -> Environment:
         model_name=formatting.model_name,
         tool_name=formatting.tool_name,
         full=formatting.full,
-        when=lambda moment: formatting.when(moment, datetime.now(UTC)),
+        when=_when,
         ago=lambda moment: formatting.ago(moment, datetime.now(UTC)),
         ahead=lambda moment: formatting.ahead(moment, datetime.now(UTC)),
+        agent_counts=formatting.agent_counts,
+        attributed_cost=formatting.attributed_cost,
         many=formatting.many,
         machine=formatting.machine,
         line=cut_line,
         segment=lambda text: quote(str(text), safe=""),
     )
     return env
+
+
+def _when(moment: datetime | None) -> str:
+    """A time as short as can be understood; days of other years are written like those of this one."""
+    now = datetime.now(UTC)
+    if moment is not None and formatting.local(moment).year != formatting.local(now).year and now - moment > _WEEK:
+        return date_text(formatting.local(moment).date())
+    return formatting.when(moment, now)
 
 
 def _project_name(context: Context, path: str) -> str:

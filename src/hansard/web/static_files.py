@@ -49,6 +49,14 @@ def address(name: str) -> str:
     return f"/static/{_edition()}/{name}"
 
 
+async def favicon(request: Request) -> Response:
+    """The icon for pages that name none, such as a JSON answer that was opened in a tab."""
+    from hansard.web.parameters import Nothing, read_params
+
+    read_params(request, Nothing)
+    return Response(_all()["icon.svg"], media_type=_TYPES["svg"])
+
+
 async def serve(request: Request) -> Response:
     name = request.path_params["name"]
     content = _all().get(name)

@@ -87,7 +87,7 @@ def summary_cards(
                     ("day", today.isoformat(), today, today),
                     (in_day, used["day"].get(today.isoformat())),
                     (before, used["day"].get((today - _DAY).isoformat())),
-                    "yesterday" if is_now else "the day before",
+                    "yesterday" if is_now else "prior day",
                 )
             ),
         ),
@@ -99,7 +99,7 @@ def summary_cards(
                     ("week", keys[0], monday, today if is_now else monday + _DAY * 6),
                     (week, used["week"].get(keys[0])),
                     (last, used["week"].get(keys[1])),
-                    "last week" if is_now else "the week before",
+                    "last week" if is_now else "prior week",
                 )
             ),
         ),
@@ -118,6 +118,7 @@ def all_time(h: Hansard, zone: Zone, timezone: str | None, now: datetime) -> Sum
         (
             Figure("Cost", row_cost(used), href=explained),
             Figure("Tokens", short(used.tokens), href=explained, title=f"{used.tokens:,}"),
+            Figure("Output tokens", short(used.output_tokens), href=explained, title=f"{used.output_tokens:,}"),
             Figure("Sessions", f"{done.sessions:,}", href="/sessions"),
             Figure("Projects", f"{done.projects:,}", href="/sessions?group=project"),
             Figure("Prompts", f"{done.prompts:,}", href="/prompts"),
@@ -158,8 +159,12 @@ def _figures(
         f"{happened.errors:,}",
         f"{called} {was.errors:,}",
         place("/search", q=f"is:error {on}"),
-        f"{many(happened.tool_errors, 'tool call')} went wrong, the API failed {many(happened.api_errors, 'time')}",
+        f"{_count(happened.tool_errors, 'failed tool call')}, {_count(happened.api_errors, 'API error')}",
     )
+
+
+def _count(number: int, name: str) -> str:
+    return many(number, name) if number else f"no {name}s"
 
 
 def _row_cost(row: UsageRow | None) -> str:
@@ -232,6 +237,7 @@ def budget_of(item: Budget, names: ProjectNames) -> dict[str, Any]:
         "name": name[:1].upper() + name[1:],
         "spent": budget_cost(item),
         "limit": item.limit_usd,
+        "forecast": item.forecast_usd,
         "share": f"{item.share * 100:,.0f} %",
         "state": item.state,
         "meter": meter(item.share, label=f"{item.share * 100:,.0f} % of the limit is spent", kind=item.state),

@@ -24,7 +24,7 @@ from hansard.model.serialize import plain
 from hansard.model.sessions import Activity
 from hansard.web.api.endpoint import Call, Endpoint
 
-_COUNTED = "query project model since until timezone"
+_COUNTED = "query match project model since until timezone"
 
 
 class UsageParameters(UsageRequest, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from hansard.model.requests import (
     ToolsRequest,
     about,
 )
-from hansard.model.search import Facets, PromptPage, SearchPage, SessionHits
+from hansard.model.search import Facets, PartialMatches, PromptPage, SearchPage, SessionHits
 from hansard.model.serialize import plain
 from hansard.web.api.endpoint import Call, Endpoint
 
@@ -27,6 +27,7 @@ class SearchAnswer(SearchPage, frozen=True, kw_only=True):
 
     sessions: tuple[SessionHits, ...] | UnsetType = UNSET  # type: ignore[assignment]
     facets: Facets | UnsetType | None = UNSET  # type: ignore[assignment]
+    partial: PartialMatches | UnsetType | None = UNSET  # type: ignore[assignment]
 
 
 class SearchParameters(SearchRequest, frozen=True, kw_only=True):
@@ -43,8 +44,9 @@ class PromptsParameters(PromptsRequest, frozen=True, kw_only=True):
 
 def _search(call: Call) -> dict[str, Any]:
     request: SearchRequest = call.request
-    left_out = {name for name, wanted in (("sessions", request.group), ("facets", request.facets)) if not wanted}
-    return {name: value for name, value in plain(call.h.search(request)).items() if name not in left_out}
+    found = call.h.search(request)
+    optional = {"sessions": request.group, "facets": request.facets, "partial": found.partial is not None}
+    return {name: value for name, value in plain(found).items() if optional.get(name, True)}
 
 
 ENDPOINTS = (
@@ -91,7 +93,7 @@ ENDPOINTS = (
         lambda call: call.h.calls(call.request),
         CallPage,
         CallsRequest,
-        "query kind tool text under project since until sort subjects outputs limit cursor",
+        "query match kind tool text under project since until sort subjects outputs limit cursor",
     ),
     Endpoint(
         "GET",
@@ -100,6 +102,6 @@ ENDPOINTS = (
         lambda call: call.h.tools(call.request),
         ToolReport,
         ToolsRequest,
-        "query tool project model since until timezone",
+        "query match tool project model since until timezone",
     ),
 )

@@ -7,14 +7,15 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from msgspec import defstruct
+from msgspec.structs import replace
 from starlette.responses import Response, StreamingResponse
 
+from hansard.background_sync import StoreState
 from hansard.model.fields import Timestamp
 from hansard.model.serialize import encoded
 from hansard.model.sessions import Tagged
 from hansard.query.health import Diagnosis, Status
 from hansard.web.api.endpoint import Call, Endpoint
-from hansard.web.live import News
 from hansard.web.parameters import Nothing
 from hansard.web.redirect_file import LINK_SECONDS
 from hansard.web.responses import Json
@@ -40,12 +41,12 @@ def _tags(call: Call) -> dict[str, Any]:
     return {"tags": call.h.tags()}
 
 
-def _revision(call: Call) -> News:
-    return call.live.news(call.h.revision())
+def _revision(call: Call) -> StoreState:
+    return replace(call.live.state, revision=call.h.revision())
 
 
 async def _events(request: Request, given: Nothing) -> Response:  # noqa: ARG001 - there is nothing to ask with
-    """Server-sent events: `revision` with the `News`, at once and whenever they change."""
+    """Server-sent events: `revision` with the `StoreState`, at once and whenever they change."""
     live: Live = request.app.state.live
     if request.method == "HEAD":
         return Response(media_type=_KIND)
@@ -60,7 +61,7 @@ async def _events(request: Request, given: Nothing) -> Response:  # noqa: ARG001
     return StreamingResponse(stream(), media_type=_KIND)
 
 
-def _event(news: News | None) -> bytes:
+def _event(news: StoreState | None) -> bytes:
     return b": nothing new\n\n" if news is None else b"event: revision\ndata: " + encoded(news) + b"\n"
 
 
@@ -83,7 +84,7 @@ ENDPOINTS = (
         defstruct("Tags", [("tags", list[Tagged])]),
         steady=True,
     ),
-    Endpoint("GET", "/api/revision", "Whether the store has changed, as the events report it", _revision, News),
+    Endpoint("GET", "/api/revision", "Whether the store has changed, as the events report it", _revision, StoreState),
     Endpoint(
         "GET",
         "/api/events",

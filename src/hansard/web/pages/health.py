@@ -88,7 +88,7 @@ async def show(request: Request) -> Response:
             index_version=index_version(),
             watched=state.live.is_watching,
             read_only=state.read_only,
-            trouble=state.live.trouble,
+            trouble=state.live.state.trouble,
             session=session_place,
             zone=state.zone.name,
         )

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from hansard.model.requests import about
 from hansard.query.activity import LIVE
 from hansard.render.charts.svg import shades
-from hansard.render.charts.usage import draw_spending, draw_week_hours, draw_year
+from hansard.render.charts.usage import draw_sparks, draw_spending, draw_week_hours, draw_year
 from hansard.render.format import listed_cost, many, row_cost
 from hansard.render.series import WEEKS, Amount, Measure, date_text, days_of, measure_of, week_hours_of, year_of
 from hansard.web.caches import shared
@@ -41,7 +41,7 @@ _RECENT, _PINNED, _TOP = 8, 6, 7
 _DAY = timedelta(days=1)
 _CLEANUP_SECONDS = 20.0
 _HEATS = {"cost": "Cost", "tokens": "Tokens", "sessions": "Sessions"}
-_SPLITS = {"model": "by model", "project": "by project"}
+_SPLITS = {"model": "By model", "project": "By project"}
 _SPANS = {"30": "30 days", "90": "90 days"}
 
 
@@ -89,7 +89,7 @@ async def refresh(request: Request) -> Response:
     read_params(request, Nothing)
 
     def answer(h: Hansard) -> Response:
-        return html(request, "overview_now.html", **_now(request, h, datetime.now(UTC)))
+        return html(request, "overview_now.html", year=None, **_now(request, h, datetime.now(UTC)))
 
     return await answered(request, answer)
 
@@ -113,7 +113,7 @@ async def total(request: Request) -> Response:
         state = request.app.state
         timezone, now = state.settings.timezone, datetime.now(UTC)
         card = state.cache.answer(("all time", h.state()), lambda: all_time(h, state.zone, timezone, now))
-        return html(request, "overview_card.html", glance=card)
+        return html(request, "overview_card.html", glance=card, spark=_sparks(request, h, now)[2])
 
     return await answered(request, answer)
 
@@ -140,6 +140,7 @@ def _now(request: Request, h: Hansard, now: datetime) -> dict[str, Any]:
     last_active = max((item.session.ended_at for item in sessions if item.session.ended_at), default=None)
     return {
         "glances": summary_cards(h, zone, settings.timezone, now, last_active),
+        "sparks": _sparks(request, h, now),
         "listed": sessions,
         "live": sum(item.live_at is not None for item in sessions),
         "pinned": [_listed(session, None) for session in h.sessions("is:pinned", limit=_PINNED).sessions],
@@ -149,6 +150,23 @@ def _now(request: Request, h: Hansard, now: datetime) -> dict[str, Any]:
             for item in h.budgets(settings.limits, timezone=settings.timezone, now=now)
         ],
     }
+
+
+def _sparks(request: Request, h: Hansard, now: datetime) -> tuple[Markup, Markup, Markup]:
+    """The last days, weeks and months, or those before the last usage where this week has none."""
+    state = request.app.state
+    today = state.zone.local(now).date()
+
+    def draw() -> tuple[Markup, Markup, Markup]:
+        report = h.usage(by="day", timezone=state.settings.timezone, now=now)
+        measure = measure_of(report) if report.rows else Measure(is_money=True)
+        days = days_of(report, measure)
+        newest = max((day for day in days if day <= today), default=today)
+        is_now = newest >= today - _DAY * today.weekday()
+        return draw_sparks(days, today if is_now else newest, measure)
+
+    drawn: tuple[Markup, Markup, Markup] = state.cache.answer(("sparks", h.state(), today), draw)
+    return drawn
 
 
 def _sessions(h: Hansard, now: datetime) -> list[ListedSession]:
@@ -273,7 +291,7 @@ def _spending(request: Request, h: Hansard, now: datetime, chosen: Chosen) -> di
         "spent": row_cost(report.totals),
         "spent_href": place("/explain", by="total", **when) if report.rows else None,
         "spent_in": f"{days} days" + ("" if last == today else f" up to {date_text(last)}"),
-        "measure": measure.title,
+        "measure": measure,
         "splits": _choices("split", chosen, _SPLITS),
         "spans": _choices("days", chosen, _SPANS),
         "usage_href": place(

@@ -12,6 +12,7 @@ from starlette.routing import Route
 from hansard.errors import NotFound
 from hansard.model.requests import PromptsRequest, about
 from hansard.query.language import QueryError
+from hansard.render.format import prompt_counts
 from hansard.web.caches import shared
 from hansard.web.page_request import TIMES, FormError, parse_page
 from hansard.web.parameters import LAST_OFFSET, read_params
@@ -61,7 +62,7 @@ async def show(request: Request) -> Response:
     def answer(h: Hansard) -> Response:
         if part == "count":
             page = _found(h, listing, limit=1, cursor=None, counted=True)["page"]
-            return PlainTextResponse("" if page is None else str(page.total))
+            return PlainTextResponse("" if page is None else prompt_counts(page))
         found = _found(h, listing, limit=_PAGE, counted=False)
         if part == "page":
             found["projects"] = h.field_values("project")

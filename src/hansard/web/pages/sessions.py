@@ -32,14 +32,14 @@ _NO_KEY = "-"  # in an address: the group of what has no project or no day
 _PARTS = ("page", "list", "rows", "pane")
 _BY_TEXT = ("title", "project")
 COLUMNS = (
-    ("ended", "When", ""),
+    ("ended", "Last active", ""),
     ("title", "Session", ""),
     ("cost", "Cost", "number"),
     ("tokens", "Tokens", "number"),
     ("prompts", "Prompts", "number"),
     ("messages", "Replies", "number wide"),
-    ("tools", "Tools", "number wide"),
-    ("files", "Files", "number"),
+    ("tools", "Tool calls", "number wide"),
+    ("files", "Lines changed", "number"),
     ("errors", "Errors", "number wide"),
     ("", "Model", "wide"),
 )

@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from hansard.model.calls import TOOL_SORTS
 from hansard.model.requests import CallsRequest, Order, ToolsRequest, about, same_for
-from hansard.query.language import parse
+from hansard.query.language.periods import parse_report_query
 from hansard.render.charts.usage import draw_calls
 from hansard.render.format import tool_name
 from hansard.web.caches import shared
@@ -95,7 +95,7 @@ async def show(request: Request) -> Response:
     """The page: every tool, or one."""
     if request.query_params.get("tool", "").strip():
         return await _one(request)
-    asked = parse_page(request, ToolListRequest, "query project sort ascending range since until name")
+    asked = parse_page(request, ToolListRequest, "query match project sort ascending range since until name")
     _check_query(asked)
     sort = asked.request.sort
     ascending = asked.request.ascending if asked.request.ascending is not None else sort == "tool"
@@ -120,7 +120,7 @@ async def show(request: Request) -> Response:
 
 async def _one(request: Request) -> Response:
     """The calls of one tool."""
-    narrowed = parse_page(request, ToolCallsRequest, "name query project listed range since until cursor")
+    narrowed = parse_page(request, ToolCallsRequest, "name query match project listed range since until cursor")
     _check_query(narrowed)
     asked, chosen = narrowed.request, narrowed.request.listed
     which = replace(
@@ -171,7 +171,7 @@ async def _one(request: Request) -> Response:
 def _check_query(asked: PageRequest[Any]) -> None:
     """Refuse a wrong query before the page begins."""
     if asked.request.query is not None:
-        parse(asked.request.query, now=asked.now, zone=asked.span.zone.info)
+        parse_report_query(asked.request.query, now=asked.now, zone=asked.span.zone.info)
 
 
 async def _frame(request: Request, narrowed: PageRequest[Any]) -> dict[str, Any]:

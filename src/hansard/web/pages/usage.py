@@ -12,12 +12,12 @@ from starlette.routing import Route
 
 from hansard.model.requests import DIMENSIONS, MODES, BlocksRequest, UsageRequest, same_for
 from hansard.model.table import Column, Table
-from hansard.query.language import parse
+from hansard.query.language.periods import parse_report_query
 from hansard.render.charts.usage import draw_groups, draw_spending
-from hansard.render.format import row_cost
+from hansard.render.format import many, row_cost
 from hansard.render.html.escaping import cut_line
 from hansard.render.html.tables import draw_table
-from hansard.render.reports import data_words, grouped, marked_notes, pause, rate_cells
+from hansard.render.reports import data_words, gap_length, grouped, marked_notes, rate_cells
 from hansard.render.series import STEPS, Measure, measure_of
 from hansard.web.caches import shared, steady
 from hansard.web.page_request import RANGES, Choice
@@ -64,9 +64,11 @@ _READY = (
 async def show(request: Request) -> Response:
     """The page: what can be chosen at once, the report when it is counted."""
     wish = parse_usage_page(request)
+    latest = await _latest_period(request, wish)
+    wish = latest or wish
     asked, zone = wish.request, wish.span.zone
     if asked.query is not None:
-        parse(asked.query, now=wish.now, zone=zone.info)  # refuse a wrong query before the page begins
+        parse_report_query(asked.query, now=wish.now, zone=zone.info)  # refuse a wrong query before the page begins
 
     def rest(h: Hansard) -> str:
         report = request.app.state.cache.ask(h, "usage", _report_request(wish))
@@ -103,7 +105,9 @@ async def show(request: Request) -> Response:
         asked=asked,
         span=wish.span,
         zone=zone.name,
-        is_narrowed=wish.has("project", "model", "q", "mode", "work") or not wish.span.name,
+        earlier=latest is not None,
+        dated=wish.span.is_dated,
+        is_narrowed=wish.has("project", "model", "q", "match", "mode", "work") or not (wish.span.name or latest),
         **_choices(wish),
     )
 
@@ -146,7 +150,9 @@ def _choices(wish: Wish) -> dict[str, Any]:
     fresh: dict[str, Any] = {"skip": None, "sort": None, "order": None}
     return {
         "reports": [
-            Choice(" and ".join(names), wish.address(by=",".join(names), **fresh), wish.request.by == names)
+            Choice(
+                " and ".join(names).capitalize(), wish.address(by=",".join(names), **fresh), wish.request.by == names
+            )
             for names in _READY
         ],
         "ranges": [
@@ -160,7 +166,7 @@ def _choices(wish: Wish) -> dict[str, Any]:
 
 def _stacks(wish: Wish, shown: str) -> list[Choice]:
     return [
-        Choice(f"by {name}" if name != "none" else "total", wish.address(stack=name), shown == name) for name in STACKS
+        Choice(f"By {name}" if name != "none" else "Total", wish.address(stack=name), shown == name) for name in STACKS
     ]
 
 
@@ -173,7 +179,7 @@ def _chart(h: Hansard, wish: Wish, request: Request, report: UsageReport) -> dic
         "drawn": drawn,
         "measure": measure,
         "stacks": _stacks(wish, by[1] if len(by) > 1 else "none"),
-        "measures": [Choice(name, wish.address(measure=name), name == shown) for name in MEASURES],
+        "measures": [Choice(name.capitalize(), wish.address(measure=name), name == shown) for name in MEASURES],
     }
 
 
@@ -223,7 +229,7 @@ def _blocks(h: Hansard, wish: Wish, request: Request) -> dict[str, Any]:
     return {
         "block": next(filter(None, active), None),
         "pauses": {
-            f"{blocks[number + 1].start:%Y-%m-%dT%H:%M:%SZ}": f"after {pause(blocks, number)} pause"
+            f"{blocks[number + 1].start:%Y-%m-%dT%H:%M:%SZ}": f"after a gap of {many(*gap_length(blocks, number))}"
             for number, block in enumerate(blocks[:-1])
             if block.is_gap
         },
@@ -254,6 +260,24 @@ def _rates(h: Hansard) -> dict[str, Any]:
         else "",
         "unpriced": list(dict.fromkeys(rate.model for rate in rates if not rate.is_priced)),
     }
+
+
+async def _latest_period(request: Request, wish: Wish) -> Wish | None:
+    """The same report for the latest days with usage, if no time was asked for and the usual one has none."""
+    since = wish.span.since
+    if since is None or any(name in request.query_params for name in ("range", "since", "until")):
+        return None
+    kept = request.app.state.cache
+
+    def last_used(h: Hansard) -> datetime | None:
+        newest = h.sessions(limit=1).sessions
+        if not newest or newest[0].ended_at is None or newest[0].ended_at >= since:
+            return None
+        at: datetime | None = kept.answer(("last usage", h.state()), lambda: h.usage(by="total").totals.last_at)
+        return at if at is not None and at < since else None
+
+    at = await request.app.state.engines.read(last_used)
+    return None if at is None else wish.ending(wish.span.zone.local(at).date())
 
 
 def _last(h: Hansard, wish: Wish) -> dict[str, str] | None:

@@ -3,6 +3,7 @@ import { keys, isTyping } from "./keys.js";
 import { onNews } from "./live.js";
 import { openPalette } from "./palette.js";
 import { startQuick } from "./quick.js";
+import { startScrollable } from "./scrollable.js";
 
 const root = document.documentElement;
 const quick = document.getElementById("quick");
@@ -58,7 +59,9 @@ function help() {
     row.append(term, told);
     return row;
   }));
-  document.getElementById("help").showModal();
+  const sheet = document.getElementById("help");
+  sheet.showModal();
+  sheet.scrollTop = 0; // the focus goes to its button, which is below the last key
 }
 
 if (quick) {
@@ -69,13 +72,14 @@ if (quick) {
     keys.on(`g ${place.dataset.key}`, () => { location.href = place.href; }, place.textContent.trim());
   }
   startQuick(quick);
+  startScrollable();
   keys.on("/", () => {
     const field = [...document.querySelectorAll("[data-search]")].find((one) => one.checkVisibility()) ?? quick;
     field.focus({ preventScroll: true });
     field.select();
   }, "Search");
   keys.on("?", help, "Keyboard shortcuts");
-  keys.on("d", switchTheme, "Toggle dark mode");
+  keys.on("D", switchTheme, "Toggle dark mode");
   keys.on("Ctrl+k", openPalette, "Command palette");
   document.getElementById("theme-button").addEventListener("click", switchTheme);
   document.getElementById("help-button").addEventListener("click", help);

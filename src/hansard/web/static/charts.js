@@ -38,7 +38,7 @@ function show(link) {
 
 function hide() { if (tip) tip.hidden = true; }
 
-const told_of = (target) => target.closest?.(".bars a, .bars .column > g, .heat a, .heat g, .hours g");
+const told_of = (target) => target.closest?.(".bars a, .bars .column > g, .heat a, .heat g, .hours g, .spark g");
 
 document.addEventListener("pointerover", (event) => {
   const link = told_of(event.target);

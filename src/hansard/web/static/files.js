@@ -44,7 +44,7 @@ if (document.querySelector(".toggle[aria-controls]") || document.querySelector("
     const row = rows().find((one) => one.contains(document.activeElement));
     const button = row?.querySelector(".toggle");
     if (button) toggle(button);
-  }, "Show or hide a change");
+  }, "Expand or collapse this one");
 }
 
 const form = document.querySelector("form[data-live]");

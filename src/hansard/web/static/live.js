@@ -1,43 +1,43 @@
-// News from the server: one stream for the page, opened again when it breaks, closed while the page is hidden.
+// News from the server, while the page is visible.
+import { listen } from "./event_stream.js";
+
+const LOST = {
+  gone: "The server is not responding. This page shows its last state and reconnects automatically.",
+  restarted: "The server was restarted. Open the link it printed, or run hansard web again.",
+};
 const listeners = new Set();
-const RETRY = 2000; // milliseconds
-let source = null;
+const connections = new Set();
+const connect = sharedStream() ?? ownStream();
+let isOpen = false;
+let isConnected = true;
 let last = null;
-let away = null; // the timer that looks for a server that went away
 
-function open() {
-  if (source || document.hidden || !listeners.size) return;
-  source = new EventSource("/api/events");
-  source.addEventListener("revision", (event) => {
-    const { revision, syncing, progress, trouble } = JSON.parse(event.data);
-    show(syncing, progress, trouble);
-    const isNews = last !== null && revision !== last;
-    last = revision;
-    if (isNews) for (const listener of listeners) listener(revision);
-  });
-  source.addEventListener("error", lost);
+/** Listen through the worker that all pages share; null where browsers have none. */
+function sharedStream() {
+  if (!globalThis.SharedWorker) return null;
+  const worker = new SharedWorker(new URL("./shared_stream.js", import.meta.url), { type: "module" });
+  worker.port.onmessage = ({ data }) => { if (isOpen) hear(data); };
+  return (isVisible) => worker.port.postMessage(isVisible);
 }
 
-/** Say that the server does not answer, and look until it does; one that was started anew wants a new login. */
-function lost() {
-  close();
-  say("The server is not responding. This page shows its last state and reconnects automatically.", true);
-  away = setTimeout(look, RETRY);
+function ownStream() {
+  let stop = null;
+  return (isVisible) => {
+    stop?.();
+    stop = isVisible ? listen(hear) : null;
+  };
 }
 
-async function look() {
-  try {
-    const answer = await fetch("/api/revision", { cache: "no-store", redirect: "error" });
-    if (answer.status === 401 || answer.status === 421) {
-      say("The server was restarted. Open the link it printed, or run hansard web again.", true);
-      away = setTimeout(look, RETRY);
-      return;
-    }
-    if (!answer.ok) throw new Error(answer.statusText);
-    open();
-  } catch {
-    away = setTimeout(look, RETRY);
+function hear({ lost, revision, syncing, progress, trouble }) {
+  if (isConnected === Boolean(lost)) {
+    isConnected = !lost;
+    for (const listener of connections) listener(isConnected);
   }
+  if (lost) { say(LOST[lost], true); return; }
+  show(syncing, progress, trouble);
+  const isNews = last !== null && revision !== last;
+  last = revision;
+  if (isNews) for (const listener of listeners) listener(revision);
 }
 
 /** What base.html says when it is drawn, as it changes. */
@@ -54,10 +54,15 @@ function say(words, bad) {
   if (standing.textContent !== words) standing.textContent = words;
 }
 
+function open() {
+  if (isOpen || document.hidden || !listeners.size) return;
+  isOpen = true;
+  connect(true);
+}
+
 function close() {
-  clearTimeout(away);
-  source?.close();
-  source = null;
+  if (isOpen) connect(false);
+  isOpen = false;
 }
 
 document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
@@ -69,4 +74,9 @@ export function onNews(listener, revision = null) {
   if (last === null) last = revision;
   listeners.add(listener);
   open();
+}
+
+/** Call back with false when the server goes away, and with true when it is back. */
+export function onConnection(listener) {
+  connections.add(listener);
 }

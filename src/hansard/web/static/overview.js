@@ -30,10 +30,24 @@ function loadAll(part) {
   for (const box of part.querySelectorAll("[data-load]")) load(box);
 }
 
+/** The charts below, which do not change by themselves except while the history is read. */
+async function refreshCharts() {
+  const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+  if (!answer.ok) return;
+  const drawn = new DOMParser().parseFromString(await answer.text(), "text/html");
+  for (const id of ["spending", "year"]) {
+    const [old, fresh] = [document.getElementById(id), drawn.getElementById(id)];
+    if (old && fresh && !old.contains(document.activeElement)) old.replaceWith(fresh);
+  }
+}
+
+const isReading = () => now.matches("[data-syncing]") || now.querySelector("[data-syncing]") !== null;
+
 async function refresh() {
   waiting = 0;
   last = Date.now();
   if (now.dataset.empty !== undefined) { location.reload(); return; }
+  const wasReading = isReading();
   const answer = await fetch("/overview/now");
   if (!answer.ok) return;
   const text = await answer.text();
@@ -42,11 +56,17 @@ async function refresh() {
   if (selected && !selected.isCollapsed && now.contains(selected.anchorNode)) { later(MINUTE / 4); return; } // somebody is copying
   const box = document.createElement("template");
   box.innerHTML = text;
-  const before = now.getBoundingClientRect().bottom;
+  const year = document.getElementById("year"); // it changes once a day
+  const read = [year, ...document.querySelectorAll(".page > .card")].find((one) => {
+    const { top, bottom } = one?.getBoundingClientRect() ?? {};
+    return top < innerHeight / 3 && bottom > 0;
+  });
+  const before = read?.getBoundingClientRect().top;
+  if (year) box.content.querySelector("[data-slot=year]")?.replaceWith(year);
   now.replaceChildren(box.content);
   loadAll(now);
-  const grown = now.getBoundingClientRect().bottom - before;
-  if (before < 0) scrollBy(0, grown); // what is being read stays where it is
+  if (read) scrollBy(0, read.getBoundingClientRect().top - before); // what is being read stays where it is
+  if (wasReading) { await refreshCharts(); if (isReading()) later(SOON); }
   if (held !== null) [...now.querySelectorAll("a")].find((link) => link.getAttribute("href") === held)?.focus({ preventScroll: true });
 }
 
@@ -56,6 +76,7 @@ function later(milliseconds) {
 
 loadAll(document);
 onNews(() => later(Math.max(0, SOON - (Date.now() - last))), Number(now.dataset.revision));
+if (isReading()) later(SOON);
 if (now.dataset.empty === undefined) {
   walk(() => [...document.querySelectorAll(".session-list li")]);
   // What is live grows old, and a block burns on, also while nothing is written.

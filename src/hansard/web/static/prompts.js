@@ -9,9 +9,8 @@ import { onNews } from "./live.js";
 const form = document.getElementById("ask");
 const list = document.getElementById("list");
 const part = (asked, name) => { const more = new URLSearchParams(asked); more.set("part", name); return address("/prompts", more); };
-const counting = latest((asked, signal) => piece(part(asked, "count"), signal), (total, asked) => {
-  const name = asked.get("unique") ? "text" : "prompt";
-  document.getElementById("count").textContent = total && `${Number(total).toLocaleString("en")} ${name}${total === "1" ? "" : "s"}`;
+const counting = latest((asked, signal) => piece(part(asked, "count"), signal), (words) => {
+  document.getElementById("count").textContent = words;
 });
 
 /** Offer to open what is cut off. */
@@ -75,8 +74,8 @@ list.addEventListener("click", async (event) => {
 const rows = () => [...list.querySelectorAll("[data-row]")];
 const current = () => document.activeElement?.closest?.("[data-row]") ?? rows()[0];
 walk(() => rows().map((row) => row.querySelector("[data-open]") ?? row));
-keys.on("c", () => current()?.querySelector("[data-act=copy]").click(), "Copy the prompt");
-keys.on("e", () => current()?.querySelector("[data-act=whole]")?.click(), "Show all or less");
+keys.on("y", () => current()?.querySelector("[data-act=copy]").click(), "Copy the text");
+keys.on("o", () => current()?.querySelector("[data-act=whole]")?.click(), "Expand or collapse this one");
 
 // What is new waits at the top until somebody looks there.
 onNews(async () => {

@@ -1,6 +1,6 @@
 // Pin, tags, title and notes of sessions, in place. Every element with data-remarks="SESSION_ID" shows them; one that has no
 // buttons yet gets them. What the server answers is what is shown: a change that failed is taken back and said why.
-import { ask, say } from "./app.js";
+import { ask, keys, say } from "./app.js";
 
 const canWrite = !("readOnly" in document.body.dataset);
 const path = (id, ...rest) => ["/api/sessions", id, ...rest].map((part, at) => (at ? encodeURIComponent(part) : part)).join("/");
@@ -211,6 +211,16 @@ export async function openRemarks(id, beside = null, at = "tags") {
     const { values } = await ask("/search/values?field=tag");
     sheet.querySelector("datalist").replaceChildren(...values.map((value) => make("option", { value })));
   } catch { /* only a help */ }
+}
+
+/** The keys for remarks, on the session that `current` gives: its id, and the element to open the sheet beside. */
+export function remarkKeys(current) {
+  if (!canWrite) return;
+  const on = (key, action, what) => keys.on(key, () => { const found = current(); if (found) action(found); }, what);
+  on("p", ({ id }) => togglePin(id), "Pin or unpin");
+  on("t", ({ id, beside }) => openRemarks(id, beside, "tags"), "Edit tags");
+  on("r", ({ id, beside }) => openRemarks(id, beside, "title"), "Rename");
+  on("a", ({ id, beside }) => openRemarks(id, beside, "notes"), "Add a note");
 }
 
 document.addEventListener("click", (event) => {

@@ -30,14 +30,14 @@ const counting = latest((asked, signal) => piece(address("/search/facets", asked
   if (held) [...facets.querySelectorAll("[data-facet]")].find((link) => link.dataset.facet === held)?.focus({ preventScroll: true });
   countedFor = asked.get("q");
   const all = facets.querySelector("[data-counted]")?.dataset.counted;
-  const places = results.querySelector("[data-places]");
-  if (all && places?.textContent.startsWith("More")) places.textContent = all;
+  const matches = results.querySelector("[data-matches]");
+  if (all && matches?.textContent.startsWith("More")) matches.textContent = all;
 }, () => facets.replaceChildren());
 
 /** How the matches spread: asked for after the results, since counting takes longer than finding. */
 function count(asked) {
   const query = asked.get("q") ?? "";
-  if (!query || !results.querySelector(".hit")) {
+  if (!query || results.querySelector(".nothing") || !results.querySelector(".hit")) {
     counting.stop();
     facets.replaceChildren();
     countedFor = null;
@@ -86,7 +86,7 @@ function keep(list) {
 
 function remember() {
   const query = field.value.trim();
-  if (query.length < 3 || query.length > 200 || !results.querySelector(".hit")) return;
+  if (query.length < 3 || query.length > 200 || results.querySelector(".nothing") || !results.querySelector(".hit")) return;
   keep([query, ...remembered().filter((one) => one !== query && !query.startsWith(one))]);
 }
 

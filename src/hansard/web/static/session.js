@@ -1,5 +1,6 @@
 // The page of a session: windows, places, live updates, keys.
 import { keys } from "./app.js";
+import { remarkKeys } from "./remarks.js";
 import * as diffs from "./session_diffs.js";
 import * as filters from "./session_filters.js";
 import * as find from "./session_find.js";
@@ -24,7 +25,9 @@ function place(menu) {
 }
 
 const menus = [...document.querySelectorAll(".actions .menu")];
+const grown = new ResizeObserver((boxes) => { for (const { target } of boxes) if (target.closest(".menu").open) place(target.closest(".menu")); });
 for (const menu of menus) {
+  grown.observe(menu.querySelector(".panel-body")); // what is fetched into an open panel makes it wider
   menu.addEventListener("toggle", () => { if (menu.open) place(menu); });
   menu.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && menu.open) { menu.open = false; menu.querySelector("summary").focus(); event.stopPropagation(); }
@@ -64,30 +67,36 @@ if (windows) {
     event.preventDefault();
     if (link.classList.contains("at")) { items.copyLink(link.closest(".item")); return; }
     history.pushState(null, "", url);
+    shown = location.pathname + location.search;
     for (const menu of menus) menu.open = false;
     way();
   });
-  addEventListener("popstate", () => { (visit(location.href) ?? (() => location.reload()))(); });
+  let shown = location.pathname + location.search;
+  addEventListener("popstate", () => {
+    const before = shown;
+    shown = location.pathname + location.search;
+    (visit(location.href) ?? (() => { if (shown !== before) location.reload(); }))(); // a fragment of the page needs no other page
+  });
   addEventListener("hashchange", () => visit(location.href)?.());
 
   keys.on("j", () => stepTurn(1), "Next turn");
   keys.on("k", () => stepTurn(-1), "Previous turn");
-  keys.on("n", () => stepItem(1), "Next message");
-  keys.on("p", () => stepItem(-1), "Previous message");
+  keys.on("m", () => stepItem(1), "Next message");
+  keys.on("M", () => stepItem(-1), "Previous message");
   keys.on("g g", goToStart, "Go to the start");
   keys.on("G", goToEnd, "Go to the end");
   keys.on("f", live.toggleFollow, "Follow new messages");
   keys.on("e", filters.foldAll, "Expand or collapse all");
-  keys.on("o", () => filters.foldTurn(current() ?? turnHere()), "Expand or collapse this message or turn");
+  keys.on("o", () => filters.foldTurn(current() ?? turnHere()), "Expand or collapse this one");
   keys.on("d", diffs.toggle, "Side-by-side or unified diffs");
-  keys.on("x", () => hits.stepError(1), "Next error");
-  keys.on("X", () => hits.stepError(-1), "Previous error");
-  keys.on("h", () => hits.stepHit(1), "Next match");
-  keys.on("H", () => hits.stepHit(-1), "Previous match");
+  keys.on("}", () => hits.stepError(1), "Next error");
+  keys.on("{", () => hits.stepError(-1), "Previous error");
+  keys.on("n", () => hits.stepHit(1), "Next match");
+  keys.on("N", () => hits.stepHit(-1), "Previous match");
   keys.on("Ctrl+p", () => pieces.printAll(), "Print the whole session");
-  keys.on("r", () => items.openRaw(), "Raw line of this message");
+  keys.on(".", () => items.openRaw(), "Raw line of this message");
   keys.on("c", () => items.copyLink(), "Copy a link to this message");
-  keys.on("y", () => items.copyText(), "Copy the text of this message");
+  keys.on("y", () => items.copyText(), "Copy the text");
   live.start(); // first, so that it sees windows as they were sent
   diffs.start();
   filters.start(keys);
@@ -106,4 +115,5 @@ if (windows) {
     for (const fold of windows.querySelectorAll("details:not([open], .more, .branch)")) fold.open = true;
   });
 }
+remarkKeys(() => ({ id: session.dataset.session }));
 session.dataset.ready = "";

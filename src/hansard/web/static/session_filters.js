@@ -6,6 +6,17 @@ const buttons = [...document.querySelectorAll("[data-filter]")];
 const isOff = (button) => button.getAttribute("aria-pressed") !== "true";
 let unfolded = false;
 
+/** What the reader chose stays for the next session, a reload and Back. */
+function keep() {
+  const off = buttons.filter(isOff).map((button) => button.dataset.filter);
+  try { sessionStorage.setItem("hansard-reading", JSON.stringify({ off, unfolded })); } catch { /* no storage: until the next page */ }
+}
+
+function restore() {
+  try { unfolded = JSON.parse(sessionStorage.getItem("hansard-reading") ?? "{}").unfolded === true; } catch { /* no storage */ }
+  for (const button of buttons) button.setAttribute("aria-pressed", String(!root.classList.contains(`no-${button.dataset.filter}`)));
+}
+
 function apply(scope) {
   const off = new Set(buttons.filter(isOff).map((button) => button.dataset.filter));
   for (const turn of scope.querySelectorAll(".turn")) turn.hidden = off.size > 0 && turn.dataset.holds.split(" ").every((kind) => off.has(kind));
@@ -33,6 +44,7 @@ const FOLDS = "details:not(.more, .branch, .agent, .not-shown)";
 export function foldAll() {
   unfolded = !unfolded;
   keepPlace(() => { for (const fold of windows.querySelectorAll(FOLDS)) fold.open = unfolded; });
+  keep();
 }
 
 export function foldTurn(turn) {
@@ -42,9 +54,11 @@ export function foldTurn(turn) {
 }
 
 export function start(keys) {
+  restore();
   for (const [at, button] of buttons.entries()) {
-    button.addEventListener("click", () => press(button));
-    keys.on(String(at + 1), () => press(button), `Show or hide ${button.textContent.trim().toLowerCase()}`);
+    const choose = () => { press(button); keep(); };
+    button.addEventListener("click", choose);
+    keys.on(String(at + 1), choose, `Show or hide ${button.textContent.trim().toLowerCase()}`);
   }
   onWindow((piece) => {
     apply(piece);

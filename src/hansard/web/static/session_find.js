@@ -1,5 +1,5 @@
 // Searching in this session: places that answer, under the field, and the way there.
-import { fetched, session } from "./session_windows.js";
+import { address, fetched } from "./session_windows.js";
 import { highlight } from "./session_hits.js";
 import { visit } from "./session_places.js";
 
@@ -13,7 +13,7 @@ async function search() {
   const text = field.value.trim();
   const mine = ++asked;
   if (!text) { hide(); return; }
-  const came = await fetched(`${session.dataset.place}/find?${new URLSearchParams({ q: text, bare: 1 })}`);
+  const came = await fetched(address("/find", { q: text, bare: 1 }));
   if (mine !== asked || !came) return;
   found.replaceChildren(came);
   found.hidden = false;

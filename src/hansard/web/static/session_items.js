@@ -1,5 +1,5 @@
 // What can be done with one message: link, copy, raw line; and subagents, which are fetched when they are opened.
-import { copy } from "./app.js";
+import { copy, say } from "./app.js";
 import { agentOf, current, offsetOf } from "./session_places.js";
 import { showRaw } from "./session_raw.js";
 import { fetched, onWindow, session, windows } from "./session_windows.js";
@@ -35,11 +35,22 @@ export function copyLink(item = chosen()) {
   copy(`${location.origin}${session.dataset.place}?${asked}#${item.id}`, "Link copied");
 }
 
-export function copyText(item = chosen()) {
-  if (!item) return;
+/** What a message says, also where it is folded: a browser gives no text of what is not laid out. */
+function textOf(item) {
+  const folded = [...item.querySelectorAll("details:not([open], .agent)")];
+  for (const fold of folded) fold.open = true;
   const parts = [...item.querySelectorAll(".prose, .plain, pre:not(.lines), .checklist, dl.facts, .rule")]
     .filter((part) => !part.parentElement.closest(".prose, .plain, .checklist, .agent, .rule, .split"));
-  copy(parts.map((part) => part.innerText.trim()).filter(Boolean).join("\n\n"), "Text copied");
+  const texts = parts.map((part) => part.innerText.trim()).filter(Boolean);
+  for (const fold of folded) fold.open = false;
+  const subject = item.querySelector(":scope > details > summary > .subject, :scope > .line > .subject")?.textContent.trim();
+  if (subject && !texts.some((text) => text.includes(subject))) texts.unshift(subject);
+  return texts.join("\n\n");
+}
+
+export function copyText(item = chosen()) {
+  const text = item && textOf(item);
+  if (text) copy(text, "Text copied"); else if (item) say("This message has no text");
 }
 
 export function openRaw(item = chosen()) {
@@ -53,12 +64,19 @@ function showPicture(picture) {
   const all = [...document.querySelectorAll("#conversation .picture")].filter((one) => one.checkVisibility());
   let at = all.indexOf(picture);
   if (at < 0) return;
-  const show = () => box.replaceChildren(Object.assign(document.createElement("img"), { src: all[at].src, alt: all[at].alt }));
-  box.onkeydown = (event) => {
-    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (by && all[at + by]) { at += by; show(); }
+  const [image, count] = [box.querySelector("img"), box.querySelector("output")];
+  const show = () => {
+    Object.assign(image, { src: all[at].src, alt: all[at].alt });
+    count.textContent = `${at + 1} of ${all.length}`;
+    for (const button of box.querySelectorAll("[data-step]")) { button.hidden = all.length < 2; button.disabled = !all[at + Number(button.dataset.step)]; }
   };
-  box.onclick = () => box.close();
+  const step = (by) => { if (all[at + by]) { at += by; show(); } };
+  box.onkeydown = (event) => step({ ArrowRight: 1, ArrowLeft: -1 }[event.key] ?? 0);
+  box.onclick = (event) => {
+    const button = event.target.closest("button");
+    if (button?.dataset.step) step(Number(button.dataset.step));
+    else if (button || event.target === box) box.close();
+  };
   show();
   box.showModal();
 }

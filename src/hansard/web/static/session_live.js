@@ -1,6 +1,6 @@
 // Following a session that grows: only what changed is replaced, and what is being read stays where it is.
 import { say } from "./app.js";
-import { onNews } from "./live.js";
+import { onConnection, onNews } from "./live.js";
 import { arrange } from "./session_diffs.js";
 import { mark } from "./session_hits.js";
 import { chartChanged, showRows } from "./session_outline.js";
@@ -14,6 +14,7 @@ const pill = document.getElementById("new-messages");
 let messages = Number(session.dataset.messages);
 let unseen = 0; // messages that came while the reader was elsewhere
 let following = false;
+let connected = true;
 let isOurs = () => false; // whether scrolling is our own
 let busy = false;
 let again = false;
@@ -28,7 +29,8 @@ const isAtEnd = () => isOpen() && document.documentElement.scrollHeight - innerH
 function set(on) {
   following = on;
   button.setAttribute("aria-pressed", String(on));
-  button.lastChild.data = on ? " Following" : " Follow";
+  button.classList.toggle("offline", !connected);
+  button.lastChild.data = !on ? " Follow" : connected ? " Following" : " Disconnected";
 }
 
 export async function toggleFollow() {
@@ -142,6 +144,7 @@ function showPill() {
 export function start() {
   pill.addEventListener("click", () => { unseen = 0; showPill(); toggleFollow(); });
   onWindow(remember);
+  onConnection((isConnected) => { connected = isConnected; set(following); });
   onNews(look, Number(session.dataset.revision));
   addEventListener("scroll", () => {
     if (isOurs()) return;

@@ -21,7 +21,7 @@ function store(storage, value) {
 }
 
 function remember() {
-  if (body.querySelector("ol")) store(sessionStorage, JSON.stringify({ query: shown, html: body.innerHTML, top: body.scrollTop }));
+  if (body.querySelector("ol")) store(sessionStorage, JSON.stringify({ list: String(list), html: body.innerHTML, top: body.scrollTop }));
 }
 
 // -- shown or not
@@ -83,6 +83,29 @@ function merge(fresh) {
   if (focused) rows().find((row) => row.dataset.session === focused)?.querySelector("a").focus({ preventScroll: true });
 }
 
+// The list that the reader came from: its query, filters and order.
+const list = new URLSearchParams(read("hansard-list") ?? "");
+const order = document.getElementById("pane-order");
+
+function read(name) {
+  try { return sessionStorage.getItem(name); } catch { return null; }
+}
+
+function keepList() {
+  try { sessionStorage.setItem("hansard-list", String(list)); } catch { /* no storage: until the next page */ }
+  const filters = [...list.keys()].filter((name) => !["q", "sort", "order"].includes(name));
+  const told = [list.has("sort") && `sorted by ${list.get("sort")}`, filters.length && `filtered by ${filters.join(", ")}`].filter(Boolean).join(", ");
+  order.hidden = !told;
+  order.querySelector("span").textContent = told && told[0].toUpperCase() + told.slice(1);
+}
+
+order.querySelector("button").addEventListener("click", () => {
+  for (const name of [...list.keys()]) if (name !== "q") list.delete(name);
+  keepList();
+  shown = null;
+  refresh();
+});
+
 let running = null;
 let shown = filter.value.trim(); // the query whose rows are here
 async function refresh() {
@@ -90,8 +113,8 @@ async function refresh() {
   running = new AbortController();
   const { signal } = running;
   const query = filter.value.trim();
-  const asked = new URLSearchParams({ part: "pane", around: current });
-  if (query) asked.set("q", query);
+  if (query) list.set("q", query); else list.delete("q");
+  const asked = new URLSearchParams([...list, ["part", "pane"], ["around", current]]);
   try {
     const fresh = nodes(await piece(`/sessions?${asked}`, signal));
     if (signal.aborted) return;
@@ -99,6 +122,7 @@ async function refresh() {
     if (query === shown && !isElsewhere && body.querySelector("ol") && fresh.querySelector("ol")) merge(fresh);
     else { body.replaceChildren(fresh); mark(); reveal(); }
     shown = query;
+    keepList();
     pane.dataset.ready = "";
   } catch { /* the next change of the store or of the filter will do */ }
 }
@@ -167,7 +191,7 @@ addEventListener("pagehide", remember);
 keys.on("J", () => step(1), "Next session");
 keys.on("K", () => step(-1), "Previous session");
 keys.on("l", () => show(!isShown()), "Show or hide the session list");
-keys.on("s", focusList, "Go to the session list");
+keys.on("L", focusList, "Go to the session list");
 keys.on("S", () => { show(true); filter.focus(); filter.select(); }, "Filter the session list");
 
 toggle.setAttribute("aria-expanded", String(isShown()));

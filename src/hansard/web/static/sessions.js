@@ -1,11 +1,11 @@
 // The list of sessions: follows its form, goes on at its end, and shows what is new without moving what is read.
-import { keys, say } from "./app.js";
+import { say } from "./app.js";
 import { walk } from "./keys.js";
 import { address, follow, goOn, nodes, piece, wished } from "./listing.js";
 import { complete } from "./completion.js";
 import { onNews } from "./live.js";
 import { keepClosed } from "./page_history.js";
-import { openRemarks, togglePin } from "./remarks.js";
+import { remarkKeys } from "./remarks.js";
 import { startSelection } from "./selection.js";
 
 const form = document.getElementById("ask");
@@ -41,6 +41,13 @@ list.addEventListener("click", (event) => {
   const asked = new URL(link.href).searchParams;
   for (const name of ["sort", "order"]) form.elements[name].value = asked.get(name) ?? "";
   following.now().then(() => list.querySelector(`[data-sort="${link.dataset.sort}"]`)?.focus());
+});
+
+// The list beside a session is the one that it was opened from.
+addEventListener("pagehide", () => {
+  const asked = wished(form);
+  asked.delete("group");
+  try { sessionStorage.setItem("hansard-list", String(asked)); } catch { /* no storage: the list beside a session is the usual one */ }
 });
 
 // -- news
@@ -90,19 +97,10 @@ onNews(async () => {
 // -- keys
 
 const current = () => document.activeElement?.closest?.("tr[data-session]") ?? list.querySelector("tr[data-session]");
-function onRow(action) {
-  return () => {
-    const row = current();
-    if (!row) return;
-    if (!row.contains(document.activeElement)) row.querySelector("a").focus();
-    action(row.dataset.session, row);
-  };
-}
 startSelection(list, current);
 walk(() => [...list.querySelectorAll("tr[data-session]")].filter((row) => row.querySelector(".title")));
-if (!("readOnly" in document.body.dataset)) {
-  keys.on("p", onRow((id) => togglePin(id)), "Pin or unpin");
-  keys.on("t", onRow((id, row) => openRemarks(id, row.querySelector(".title"), "tags")), "Edit tags");
-  keys.on("r", onRow((id, row) => openRemarks(id, row.querySelector(".title"), "title")), "Rename");
-  keys.on("n", onRow((id, row) => openRemarks(id, row.querySelector(".title"), "notes")), "Add a note");
-}
+remarkKeys(() => {
+  const row = current();
+  if (row && !row.contains(document.activeElement)) row.querySelector("a").focus();
+  return row && { id: row.dataset.session, beside: row.querySelector(".title") };
+});

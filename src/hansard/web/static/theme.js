@@ -1,7 +1,10 @@
 "use strict";
-// Before anything is painted: light or dark, as it was chosen last.
+// Before anything is painted: light or dark, and how dense, as it was chosen last; the system decides where nothing was.
 (() => {
-  let chosen = null;
-  try { chosen = localStorage.getItem("hansard-theme"); } catch { /* no storage */ }
-  if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
+  const allowed = { theme: ["light", "dark"], density: ["compact"] };
+  for (const [name, values] of Object.entries(allowed)) {
+    let chosen = null;
+    try { chosen = localStorage.getItem(`hansard-${name}`); } catch { /* no storage */ }
+    if (values.includes(chosen)) document.documentElement.dataset[name] = chosen;
+  }
 })();

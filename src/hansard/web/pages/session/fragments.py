@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import tzinfo
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from urllib.parse import urlencode
 
 from msgspec import Struct
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from hansard.engine import Hansard
     from hansard.model.blame import Commit
+    from hansard.model.search import Hit, SearchPage
     from hansard.thread.thread import Thread
 
 NEXT = Budget(records=140, bytes=512 << 10, turns=25)
@@ -50,19 +51,27 @@ class NewsRequest(ThreadRequest, frozen=True, kw_only=True):
     outlined: Annotated[int, about("The first turn of its outline.", ge=1, le=MANY)] = 1
 
 
-class FindRequest(Struct, frozen=True, kw_only=True):
-    """A search in one session."""
-
-    text: Annotated[str, about("The query.", http="q")] = ""
-    bare: Annotated[bool, about("Only the hits, for an open page.")] = False
-
-
 class MatchesRequest(Struct, frozen=True, kw_only=True):
     """A search in one thread."""
 
     agent: Annotated[str | None, about("The whole id of a subagent.")] = None
     branch: Annotated[int, about("The branch that is shown.", ge=0, le=MANY)] = 0
     text: Annotated[str, about("The query.", http="q")] = ""
+
+
+class FindRequest(MatchesRequest, frozen=True, kw_only=True):
+    """A search in one session, from one of its threads."""
+
+    bare: Annotated[bool, about("Only the hits, for an open page.")] = False
+
+
+class ThreadMatches(NamedTuple):
+    """The matches of a search in one session, as its page counts them."""
+
+    page: SearchPage
+    own: list[Hit]  # in the thread
+    offsets: list[int]  # of the entries of the thread with a match
+    elsewhere: int  # entries of other threads
 
 
 async def turns(request: Request) -> Response:
@@ -174,8 +183,9 @@ async def find(request: Request) -> Response:
         return RedirectResponse(f"/search?{urlencode({'q': query})}", 303)
 
     def draw(h: Hansard, _: tzinfo) -> str:
-        found = h.search(query, limit=_FOUND, timezone=request.app.state.settings.timezone)
-        return page("session_found.html", found=found, text=asked.text, marked=marked)
+        found = _find_matches(request, h, asked)
+        shown = found.page.hits[:_FOUND]
+        return page("session_found.html", found=found, hits=shown, text=asked.text, marked=marked)
 
     return await _answer(request, draw)
 
@@ -183,24 +193,29 @@ async def find(request: Request) -> Response:
 async def matches(request: Request) -> Response:
     """Where a thread answers a search, in the order of its lines, and the words that were found."""
     asked = read_params(request, MatchesRequest)
-    agent, branch, text = asked.agent, asked.branch, asked.text
+
+    def answer(h: Hansard) -> dict[str, Any]:
+        found = _find_matches(request, h, asked)
+        words = {hit.snippet[start:end].lower() for hit in found.own for start, end in hit.highlights}
+        return {"offsets": found.offsets, "words": sorted(words)}
+
+    return Json(await request.app.state.engines.read(answer))
+
+
+def _find_matches(request: Request, h: Hansard, asked: MatchesRequest) -> ThreadMatches:
     session_id = request.path_params["session_id"]
-
-    def find_matches(h: Hansard) -> dict[str, Any]:
-        thread = read_thread(h, find_by_id(h, session_id), agent, branch)
-        found = h.search(_within(session_id, text), limit=_MATCHES, timezone=request.app.state.settings.timezone)
-        own = {f"{session_id}.jsonl", f"agent-{agent}.jsonl"}
-        hits = [
-            hit
-            for hit in found.hits
-            if (hit.session_id, hit.agent_id, hit.is_current) == (session_id, agent, True)
-            and hit.kind != "title"
-            and hit.transcript.replace("\\", "/").rpartition("/")[2] in own
-        ]
-        words = {hit.snippet[start:end].lower() for hit in hits for start, end in hit.highlights}
-        return {"offsets": sorted({thread.call_of(hit.offset) for hit in hits}), "words": sorted(words)}
-
-    return Json(await request.app.state.engines.read(find_matches))
+    thread = read_thread(h, find_by_id(h, session_id), asked.agent, asked.branch)
+    found = h.search(_within(session_id, asked.text), limit=_MATCHES, timezone=request.app.state.settings.timezone)
+    names = {f"{session_id}.jsonl", f"agent-{asked.agent}.jsonl"}
+    own = [
+        hit
+        for hit in found.hits
+        if (hit.session_id, hit.agent_id, hit.is_current) == (session_id, asked.agent, True)
+        and hit.kind != "title"
+        and hit.transcript.replace("\\", "/").rpartition("/")[2] in names
+    ]
+    others = {(hit.agent_id, hit.offset) for hit in found.hits if hit.agent_id != asked.agent}
+    return ThreadMatches(found, own, sorted({thread.call_of(hit.offset) for hit in own}), len(others))
 
 
 def _within(session_id: str, text: str) -> str:

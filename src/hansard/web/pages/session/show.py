@@ -14,8 +14,9 @@ from hansard.errors import NotFound, UsageError
 from hansard.model import display
 from hansard.model.requests import about
 from hansard.query.activity import LIVE
-from hansard.render.format import lasting, local, long_span, title_of
+from hansard.render.format import local, long_span, title_of, worked
 from hansard.render.html.threads import GROUPS
+from hansard.render.relations import relation
 from hansard.render.text import resume_command
 from hansard.thread.store import LAST_OFFSET, Budget
 from hansard.web.pages.session.thread_html import (
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from hansard.model.sessions import Session
     from hansard.model.threads import Agent
     from hansard.thread.store import Window
-    from hansard.thread.structure import Neighbour
     from hansard.thread.thread import Thread
     from hansard.thread.usage import TurnUsage
 
@@ -46,15 +46,6 @@ FIRST = Budget(records=48, bytes=192 << 10, turns=10)
 MANY = 1_000_000_000
 FILES = 100
 AGENTS = 200
-_RELATIONS = {
-    "fork": ("Forked{} into", "Forked{} from"),
-    "branch": ("Forked{} into", "Forked{} from"),
-    "continued_in": ("Continued in", "Continued from"),
-    "resumed": ("Resumed in", "Resumed from"),
-    "clear": ("Cleared, continued in", "Started by /clear in"),
-    "context": ("Context passed to", "Context taken from"),
-    "summary": ("Stores the title of", "Title stored in"),
-}
 
 
 def zone_of(request: Request) -> tzinfo:
@@ -189,7 +180,9 @@ def head_values(h: Hansard, session: Session, zone: tzinfo) -> dict[str, Any]:
         "session": session,
         "generations": _other_generations(h, session),
         "span": long_span(started, ended) if started and ended else "",
-        "lasted": lasting(ended - started) if started and ended and ended > started else "",
+        "lasted": worked(ended - started, h.active_time(session.session_id))
+        if started and ended and ended > started
+        else "",
         "is_fresh": session.ended_at is not None and datetime.now(UTC) - session.ended_at < LIVE,
     }
 
@@ -224,13 +217,6 @@ def _conversation(thread: Thread, wanted: SessionPageRequest, zone: tzinfo) -> d
         "others": [drawing.thread(display.DisplayThread(agent, (), {})) for agent in others[:AGENTS]],
         "log": thread.path,
     }
-
-
-def relation(neighbour: Neighbour) -> str:
-    """How a session is linked with another, in words."""
-    leading, led = _RELATIONS.get(neighbour.relation, (neighbour.relation, neighbour.relation))
-    place = f" at turn {neighbour.turn}" if neighbour.turn else ""
-    return (leading if neighbour.leads else led).format(place)
 
 
 def agent_tree(thread: Thread) -> list[AgentRow]:

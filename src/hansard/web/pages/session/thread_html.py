@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from hansard.model.display import Checklist, Facts, Picture
 from hansard.render.format import cost as cost_of
-from hansard.render.format import lasting, many, short, total_tokens
+from hansard.render.format import many, short, total_tokens, turn_time
 from hansard.render.html.escaping import escaped, one_line
 from hansard.render.html.threads import Drawing, ItemContext, branch_id, item_html, item_id
 
@@ -251,9 +251,7 @@ def draw_outline(thread: Thread, first: int, last: int, *, figures: bool) -> str
         if thread.shown_branch(turn.branch, turn.offset):
             names.append("replaced")
         text = heading_text(_words(thread, turn.text, turn.number)) if turn.kind else "before the first prompt"
-        facts: list[str] = []
-        if turn.started_at is not None and turn.ended_at is not None and turn.ended_at > turn.started_at:
-            facts.append(lasting(turn.ended_at - turn.started_at))
+        facts = [time] if (time := turn_time(turn)) else []
         cost = ""
         if used and used[turn.number - 1].api_messages:
             one = used[turn.number - 1]

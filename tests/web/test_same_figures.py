@@ -1,0 +1,146 @@
+"""A figure of one name is the same number in every front end, on what real clients wrote and what people published."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+from click.testing import CliRunner
+
+import hansard
+from hansard.cli.app import hansard as command
+from hansard.config import Settings
+from hansard.engine import Hansard
+from hansard.mcp.server import Server
+from hansard.mcp.store import Repository, Store
+from hansard.render.format import prompt_counts, session_counts
+from tests.mcp.conftest import Call, caller
+from tests.recordings import History
+from tests.web.elements import read
+from tests.web.serving import Site, site
+
+if TYPE_CHECKING:
+    import httpx
+
+
+class FrontEnds(NamedTuple):
+    """All ways to ask about one history."""
+
+    h: Hansard
+    running: Site
+    client: httpx.Client
+    mcp: Call
+
+    def run(self, *arguments: str) -> str:
+        """What a command prints."""
+        where = ["--home", self.running.settings.home, "--no-sync"]
+        return CliRunner().invoke(command, [*arguments, *where], catch_exceptions=False).stdout
+
+    def json(self, *arguments: str) -> Any:
+        """The same for programs."""
+        return json.loads(self.run(*arguments, "--json"))
+
+
+@pytest.fixture(scope="module", params=["public", "real clients"])
+def ends(histories: dict[str, History], request: pytest.FixtureRequest) -> Iterator[FrontEnds]:
+    history = histories[request.param]
+    settings = Settings(str(history.store), (), 1 << 26)
+    with (
+        hansard.open(history.store) as h,
+        site(history.store) as running,
+        running.client() as client,
+    ):
+        yield FrontEnds(h, running, client, caller(Server(Store(settings, syncing=False), Repository("/nowhere"))))
+
+
+def test_sessions(ends: FrontEnds) -> None:
+    every = ends.json("sessions", "--all", "-n", "0")
+    status = ends.json("status")
+    found = {
+        "list": ends.json("sessions", "-n", "1")["total"],
+        "all without the empty ones": sum(not session["debris"] for session in every["sessions"]),
+        "status": status["sessions"],
+        "all without those of status": every["total"] - status["empty_sessions"],
+        "projects": sum(project["sessions"] for project in ends.json("projects")["projects"]),
+        "activity": ends.h.activity().sessions,
+        "api": ends.client.get("/api/sessions?limit=1").json()["total"],
+        "mcp": ends.mcp("sessions", scope="all", limit=1)["total"],
+    }
+    assert len(set(found.values())) == 1, found
+
+
+def test_prompts(ends: FrontEnds) -> None:
+    page = ends.h.prompts(limit=1)
+    listed = page.sources["prompt"] + page.sources.get("queued", 0)
+    shown = ends.client.get("/prompts?part=count").text
+    groups = ends.h.session_groups(by="project", limit=10_000).groups
+    found = {
+        "list": listed,
+        "by source": sum(ends.h.prompts(source=source, limit=1).total for source in ("prompt", "queued")),
+        "projects": sum(project["prompts"] for project in ends.json("projects")["projects"]),
+        "groups": sum(group.prompts for group in groups),
+        "activity": ends.h.activity().prompts,
+        "api": ends.client.get("/api/activity").json()["prompts"],
+        "the page that figures link to": int(re.match(r"[\d,]+(?= prompts?\b)", shown)[0].replace(",", "")),  # type: ignore[index]
+    }
+    assert len(set(found.values())) == 1, found
+    assert shown == prompt_counts(page)
+    assert sum(page.sources.values()) == page.total
+
+
+def test_messages(ends: FrontEnds) -> None:
+    total = ends.json("usage", "--by", "total")["totals"]
+    every = ends.h.sessions(limit=None, debris=True).sessions
+    listed = {project["project"] for project in ends.json("projects")["projects"]}
+    found = {
+        "usage": total["api_messages"],
+        "status": ends.json("status")["messages"],
+        "sessions": sum(session.messages for session in every),
+        "projects": sum(project["messages"] for project in ends.json("projects")["projects"])
+        + sum(session.messages for session in every if session.project not in listed),
+        "activity": ends.h.activity().messages,
+        "api": ends.client.get("/api/usage?by=total").json()["totals"]["api_messages"],
+        "mcp": ends.mcp("usage", scope="all")["total"].get("api_messages", 0),
+    }
+    assert len(set(found.values())) == 1, found
+
+
+def test_messages_and_money_of_each_session_and_project(ends: FrontEnds) -> None:
+    reported = {row.key["session"]: row for row in ends.h.usage(by="session").rows}
+    for session in ends.h.sessions(limit=None, debris=True).sessions:
+        row = reported.get(session.session_id)
+        assert session.messages == session.api_messages == (row.api_messages if row else 0)
+        assert f"{session.messages:,} message" in " ".join(session_counts(session))
+    of_projects = {row.key["project"]: row for row in ends.h.usage(by="project").rows}
+    for project in ends.h.projects():
+        spent = of_projects.get(project.project)
+        assert (project.messages, project.cost_usd or 0) == (
+            (spent.api_messages, spent.cost_usd or 0) if spent else (0, 0)
+        )
+
+
+def test_tool_calls(ends: FrontEnds) -> None:
+    found = {
+        "tools": ends.json("tools")["totals"]["calls"],
+        "list": ends.h.calls(limit=1).total,
+        "work": ends.json("usage", "--by", "total", "--work")["totals"]["work"]["calls"],
+        "status": ends.json("status")["tool_calls"],
+        "projects": sum(project["tool_calls"] for project in ends.json("projects")["projects"]),
+        "activity": ends.h.activity().tool_calls,
+    }
+    assert len(set(found.values())) == 1, found
+
+
+def test_matches_in_a_session(ends: FrontEnds) -> None:
+    """The panel counts the entries that its keys step through."""
+    longest = max(ends.h.sessions(limit=None).sessions, key=lambda session: session.prompts)
+    for word in ("the", "error", "is:error"):
+        place = f"/sessions/{longest.session_id}"
+        steps = ends.client.get(f"{place}/matches", params={"q": word}).json()["offsets"]
+        panel = read(ends.client.get(f"{place}/find", params={"q": word, "bare": "1"}).text)
+        words = panel.text
+        assert steps
+        assert re.search(rf"\b{len(steps):,} match(es)? in this thread", words), words[:80]
