@@ -9,7 +9,12 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
+import msgspec
+
+from hansard.config import Settings
 from hansard.engine import schemas
+from hansard.mcp.server import HANDSHAKE_VERSIONS, Server
+from hansard.mcp.store import Repository, Store
 from hansard.model.schema import display_schema
 from hansard.query.compile import MEANINGS
 from hansard.query.language import syntax_markdown
@@ -62,34 +67,68 @@ occur together in one text of the session; for `prompts`, in the prompt itself. 
 TUI_HEAD = """\
 # The terminal app
 
-`hansard tui` opens the whole history in the terminal: seven screens on the keys 1 to 7, with the same figures as every other front end. `?` shows the keys of the current screen, and
-`:` runs any of them by name. The key tables below are generated from the code by `tools/make_docs.py`.
+```sh
+hansard tui
+```
+
+`hansard tui` opens the whole history in the terminal, with the same figures as every other front end.
+
+| to | press |
+|---|---|
+| switch the screen | `1` to `7` |
+| see the keys of the current screen | `?` |
+| run an action by name | `:` |
+| filter or search | `/` |
+| open, unfold or explain the selected row | Enter |
+| resume a session, or a fork of it | `r`, `F` |
+| copy | `y` |
+| change the colours | Ctrl-T |
+| quit | `q` |
 
 ![The list of sessions with a preview](pictures/tui-sessions.svg)
 
-- **Sessions** lists every session, with a preview of its end. `/` filters in the [query language](search-syntax.md) while you type (Tab completes fields and values), `s` cycles
-  through the scopes: this directory's project, all, pinned, deleted by the client but stored here, everything. KEPT shows in how many days the client deletes a transcript, or that it exists only here.
-- **Reader** shows a session like `hansard show`. Enter unfolds the item under the cursor, or opens the subagent that it started. `/` finds text anywhere in the
-  session, including parts that are not loaded yet. Sessions of any length open immediately: distant parts are read when you get near them.
-- **Search** searches while you type and shows the context of each hit. **Usage** is any report of `hansard usage` with charts; Enter explains a row down to the arithmetic. **Files**
-  has the history of each file with its diffs, **Prompts** everything ever typed, **Health** the output of `status` and `doctor`.
-- `r` leaves the app, goes to the session's directory and runs the client there; a transcript that the client deleted is restored first. `F` does the same with a fork of the session.
-- `y` copies through the terminal (OSC 52), so it works over SSH if the terminal allows it; in tmux, `set -g set-clipboard on`.
-- `I` shows pictures if the terminal can (kitty, Ghostty, iTerm2, WezTerm and others with its protocol); otherwise the system opens them.
+## The screens
 
-The app starts where you left it (`tui.json` in the data directory). Ctrl-T cycles through the themes: the terminal's own colours for a dark or a light background, and two with their own
-colours. `NO_COLOR` and `--color never` are respected. New transcripts are synced while the app runs, unless it was started with `--no-sync`. If it crashes, it restores the terminal,
-and the error names a log.
+| screen | shows |
+|---|---|
+| Sessions | every session, with a preview of its end. KEPT shows in how many days the client deletes a transcript, or that it exists only here |
+| Reader | a session like `hansard show`. Enter unfolds the item under the cursor, or opens the subagent that it started |
+| Search | hits while you type, each with its context |
+| Usage | any report of `hansard usage`, with charts. Enter explains a row down to the arithmetic |
+| Files | the history of each file, with its diffs |
+| Prompts | every prompt ever typed |
+| Health | the output of `status` and `doctor` |
+
+- **Filter.** `/` in Sessions filters in the [query language](search-syntax.md) while you type. Tab completes fields and values. If the words occur nowhere, the filter matches the letters
+  of titles and projects: `prsr` finds parser.
+- **Scope.** `s` in Sessions cycles through this directory's project, all, pinned, deleted by the client but stored here, and everything including empty sessions.
+- **Find.** `/` in the reader finds text anywhere in the session, including parts that are not loaded yet.
+- **Length.** Sessions of any length open immediately. Distant parts are read when you get near them.
+- **Resume.** `r` leaves the app, goes to the session's directory and runs the client there. A transcript that the client deleted is restored first. `F` does the same with a fork of the session.
+- **Copy.** `y` copies through the terminal (OSC 52). It works over SSH if the terminal allows it; in tmux, `set -g set-clipboard on`.
+- **Pictures.** `I` shows pictures if the terminal can: kitty, Ghostty, iTerm2, WezTerm and others with its protocol. Otherwise the system opens them.
 
 ## Picking
-
-`hansard tui --pick` prints the id of the chosen session; `--pick message` prints the arguments with which `hansard show` shows a message. The app draws on the terminal even if standard
-output is a pipe. It exits with 1 if nothing is chosen. Commands that need a session and get none show the same list.
 
 ```sh
 claude --resume "$(hansard tui --pick)"
 hansard show $(hansard tui --pick message)
 ```
+
+`hansard tui --pick` prints the id of the chosen session. `--pick message` prints the arguments with which `hansard show` shows a message. The app draws on the terminal even if standard
+output is a pipe. It exits with 1 if nothing is chosen. Commands that need a session and get none show the same list.
+
+## Settings
+
+| subject | behaviour |
+|---|---|
+| start | the app opens on all sessions |
+| remembered | order, grouping, detail and theme, in `tui.json` in the data directory. With `tui_remember = true` in the [configuration](configuration.md), also the screen, the filter and the scope |
+| themes | the terminal's own colours for a dark or a light background, and two with their own colours. `NO_COLOR` and `--color never` are respected |
+| sync | new transcripts are synced while the app runs, unless it was started with `--no-sync` |
+| crashes | the app restores the terminal, and the error names a log |
+
+The key tables below are generated from the code by `tools/make_docs.py`.
 """
 
 
@@ -165,6 +204,22 @@ def display_page() -> str:
     return json.dumps(display_schema(), indent=2) + "\n"
 
 
+def mcp_answers() -> str:
+    """The answers of the MCP server that need no store, for `cli/mcp_start.py`: method, tab, result."""
+    lines = [b"versions\t" + " ".join(HANDSHAKE_VERSIONS).encode()]
+    for client, methods in (
+        ("", ("initialize", "ping", "tools/list", "resources/templates/list", "prompts/list")),
+        (" claude-code", ("prompts/list",)),
+    ):
+        server = Server(Store(Settings("", (), 0), syncing=False), Repository("/"))
+        server.client = client.strip()
+        for method in methods:
+            answer = server.handle({"jsonrpc": "2.0", "id": 1, "method": method}) or {}
+            answer["result"].pop("protocolVersion", None)
+            lines.append(f"{method}{client}\t".encode() + msgspec.json.encode(answer["result"]))
+    return (b"\n".join(lines) + b"\n").decode()
+
+
 def main() -> int:
     """Write the pages, or check them."""
     stale = 0
@@ -174,6 +229,7 @@ def main() -> int:
         "search-syntax.md": syntax_page(),
         "tui.md": tui_page(),
         "display.schema.json": display_page(),
+        "../src/hansard/mcp/answers.txt": mcp_answers(),
     }
     for name, wanted in pages.items():
         page = DOCS / name
