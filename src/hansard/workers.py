@@ -33,7 +33,6 @@ def command() -> list[str]:
 
 
 def processors() -> int:
-    """How many processors this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
@@ -76,7 +75,6 @@ class Worker:
         self.send(function, *job)
 
     def send(self, *message: Any) -> bool:
-        """Send a message; False when the worker has gone."""
         try:
             self._channel.send(*message)
         except (OSError, ValueError):  # the pipe is broken, or was closed

@@ -13,7 +13,6 @@ _DAY = 86_400  # seconds
 
 
 def main() -> None:
-    """Run the command line and exit."""
     # Modules are never garbage: collecting every 700 objects and again at exit took 9 of 70 ms.
     gc.set_threshold(50_000)
     atexit.register(_freeze)

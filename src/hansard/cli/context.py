@@ -201,7 +201,6 @@ class Context:
         return report
 
     def must_sync(self, command: str) -> None:
-        """Refuse --no-sync where syncing is the purpose."""
         if self.no_sync:
             raise UsageError(f"{command} cannot be used with --no-sync")
 
@@ -213,7 +212,6 @@ class Command(click.Command):
     """A command whose help shows its examples line by line."""
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the help, the examples line by line."""
         self.help = unwrapped(self.help)
         super().format_help_text(ctx, formatter)
 
@@ -260,7 +258,6 @@ def note(text: str) -> None:
 
 
 def warn(text: str) -> None:
-    """Write a warning to stderr."""
     note(f"hansard: {text}")
 
 

@@ -30,7 +30,6 @@ class FastOptions:
         self.mistakes: list[str] = []
 
     def parse(self, arguments: list[str]) -> None:
-        """Parse command-line arguments; errors are collected in `mistakes`."""
         rest = iter(arguments)
         for argument in rest:
             name, given, value = argument.partition("=")

@@ -89,7 +89,6 @@ def command_line(home: str, *arguments: str) -> dict[str, Any]:
 
 
 def mcp_server(home: str) -> dict[str, Any]:
-    """The entry of the MCP server in `.mcp.json`."""
     return {"type": "stdio", **command_line(home, "mcp")}
 
 
@@ -190,7 +189,6 @@ class PluginStatus(Struct, frozen=True):
 
 
 def config_directory(named: str | None, environ: Mapping[str, str]) -> str:
-    """The client's config directory by its real path."""
     from hansard.clients.claude_code.roots import default_root_paths
 
     user = os.path.expanduser("~")

@@ -131,7 +131,6 @@ def limit_option(default: int | None, *, least: int = 0, text: str | None = None
 
 
 def sort_option(orders: Iterable[str], default: str) -> Callable[[_Command], _Command]:
-    """`--sort` for a list that the command itself sorts."""
     return click.option(
         "--sort", type=click.Choice(list(orders)), default=default, show_default=True, help="Sort by this."
     )
@@ -143,7 +142,6 @@ def reversed_order(request: _Listed) -> _Listed:
 
 
 def read_page(ask: Callable[[_Listed], _AnyPage], request: _Listed, number: int) -> _AnyPage:
-    """The Nth page after the request's cursor."""
     page = ask(request)
     for before in range(1, number):
         if page.next_cursor is None:

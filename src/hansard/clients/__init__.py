@@ -24,7 +24,6 @@ __all__ = ["CLAUDE_CODE", "GROUP", "all_clients", "client_of"]
 
 @cache
 def client_of(name: str) -> Client:
-    """The client of that name."""
     if name == CLAUDE_CODE:
         from hansard.clients.claude_code.client import ClaudeCode
 

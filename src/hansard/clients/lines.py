@@ -74,7 +74,6 @@ class LongLine(bytes):
 
 
 def length_of(line: bytes) -> int:
-    """The bytes that a line has in its file."""
     return line.length if isinstance(line, LongLine) else len(line)
 
 

@@ -38,7 +38,6 @@ class Objects:
         self._ends: dict[int, int] = {}  # where an object begins -> where it ends, or 0: nowhere
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
-        """Give where each begins and ends."""
         position = 0
         while found := _BEGINNING.search(self._line, position):
             start = found.start()

@@ -153,7 +153,6 @@ def load(data: bytes) -> State:
 
 
 def note(names: list[str], name: str) -> None:
-    """Add a name to those seen so far."""
     name = name[:PATH_LENGTH]
     if name not in names and len(names) < _MAX_NAMES:
         names.append(name)
@@ -227,7 +226,6 @@ class IssueRows:
             self._state.issue_runs = []
 
     def _join(self, row: IssueRow, rows: dict[int, IssueRow]) -> IssueRun:
-        """The run that an issue continues, or begins."""
         id_, length, reason, detail, _ = row
         offset = id_ - self._base
         runs = self._state.issue_runs

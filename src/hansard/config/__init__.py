@@ -98,7 +98,6 @@ def load(
 
 
 def usual_places(environ: Mapping[str, str]) -> list[str]:
-    """The default places of a history."""
     user = os.path.expanduser("~")
     xdg = environ.get("XDG_CONFIG_HOME", "")
     return [
@@ -110,7 +109,6 @@ def usual_places(environ: Mapping[str, str]) -> list[str]:
 def _default_roots(
     environ: Mapping[str, str], user: str, path: str, values: Mapping[str, Any]
 ) -> tuple[list[str], str]:
-    """The roots without --root, and where they come from."""
     from hansard.clients.roots import default_root_paths
 
     if not environ.get("CLAUDE_CONFIG_DIR") and values.get("roots"):

@@ -112,7 +112,6 @@ def take_over(temporary: str, path: str, digest: str) -> tuple[int, int, str]:
 
 
 def digest_of(path: str) -> str:
-    """The SHA-256 of a file."""
     digest = sha256()
     with open(path, "rb") as file:
         while piece := file.read(_BUFFER):
@@ -135,7 +134,6 @@ def _buffered(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def not_written(path: str, error: OSError) -> NotWritten:
-    """The error of a file that cannot be written."""
     return NotWritten(
         f"{printable(path)}: it cannot be written ({error.strerror or error}). What was written before is complete;"
         " the same export goes on where it stopped"

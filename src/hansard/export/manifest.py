@@ -58,7 +58,6 @@ class Manifest:
         self._known = dict(self.files)
 
     def where(self, path: str) -> str:
-        """The path of a file of the manifest."""
         return os.path.join(self.base, *path.split("/")) if self.base else path
 
     def is_ours(self, path: str) -> bool:
@@ -88,7 +87,6 @@ class Manifest:
         return any(not written.fingerprint for written in self.files.values())
 
     def save(self) -> bool:
-        """Write it, if it says anything new."""
         if self.base:
             return self._write()
         if self.files == self._known:

@@ -67,7 +67,6 @@ def assets_of(path: str) -> str:
 
 
 def reason(error: Exception) -> str:
-    """The reason why a session could not be drawn."""
     return str(error) if isinstance(error, HansardError) else f"{type(error).__name__}: {error}"
 
 

@@ -142,7 +142,6 @@ class Export:
     def sessions(
         self, sessions: Sequence[Session], *, prune: bool = False, progress: Progress | None = None
     ) -> Exported:
-        """Export sessions, each to its file."""
         if self.single and len(sessions) != 1:
             if self.form != "jsonl":
                 raise UsageError(
@@ -217,7 +216,6 @@ class Export:
             self.manifest.files[asset] = Written(session_id, self.form, "asset", *stamp)
 
     def _together(self, sessions: Sequence[Session], progress: Progress | None) -> Exported:
-        """Several sessions in one file of lines."""
         fingerprint = f"{self.form} {self.fingerprints.of_sessions(sessions)}"
 
         drawer = self._drawer()
@@ -355,7 +353,6 @@ class Export:
         self.files.append(ExportedFile(self.manifest.where(path), session_id, action, size))
 
     def save(self) -> None:
-        """Write the manifest, if there is anything to say."""
         if self.manifest.files or os.path.exists(self.manifest.path):
             with suppress(NotWritten):  # then the next export writes some files again
                 self.manifest.save()

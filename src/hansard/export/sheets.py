@@ -61,7 +61,6 @@ def records(rows: Sequence[dict[str, Any]], empty: Iterable[str]) -> Iterator[by
 
 
 def usage_sheet(report: UsageReport) -> Iterator[bytes]:
-    """The rows of a report, without its total."""
     return records([flat(row) for row in report.rows], dict.fromkeys([*report.by, *flat(report.totals)]))
 
 

@@ -35,7 +35,6 @@ class Marks:
         self._noted: dict[str, tuple[Mark, ...]] = {}
 
     def of_commit(self, info: CommitInfo) -> tuple[Mark, ...]:
-        """Commit trailers that name a session or an agent."""
         found = []
         for match in _TRAILER.finditer(info.body[:_LONGEST]):
             name = _NAMES[match[1].lower()]
@@ -120,7 +119,6 @@ def read_note(text: str, commit: str) -> tuple[Mark, ...]:
 
 
 def read_trace(line: bytes) -> list[Mark]:
-    """Parse one Agent Trace record."""
     record = _loaded(line)
     vcs = record.get("vcs")
     commit = _text(vcs.get("revision")) if isinstance(vcs, dict) else None

@@ -73,7 +73,6 @@ class EditCache:
         return found
 
     def known(self, wanted: Mapping[int, str]) -> set[int]:
-        """Which of these calls are in the cache."""
         found: set[int] = set()
         with contextlib.suppress(apsw.Error):
             rows = self.db.execute(
@@ -105,7 +104,6 @@ class EditCache:
         return {number: ids for number, ids in found.items() if len(ids) <= limit}
 
     def commits(self, wanted: Mapping[str, int]) -> dict[str, CommitWork]:
-        """Cached commits by hash, if their state matches."""
         from hansard.git.commits import CommitWork
 
         found: dict[str, CommitWork] = {}
@@ -119,7 +117,6 @@ class EditCache:
         return found
 
     def put_commits(self, known: Mapping[str, tuple[int, CommitWork]]) -> None:
-        """Cache results for commits."""
         with contextlib.suppress(apsw.Error), self.db:
             self.db.executemany(
                 "INSERT OR REPLACE INTO commits VALUES (?, ?, ?)",
@@ -141,7 +138,6 @@ class EditCache:
         return answer
 
     def has_blame(self, commit: str, path: str) -> bool:
-        """Whether the blame of this file is cached."""
         with contextlib.suppress(apsw.Error):
             return bool(list(self.db.execute("SELECT 1 FROM blames WHERE name = ?", (f"{commit}:{path}",))))
         return False
@@ -173,7 +169,6 @@ class EditCache:
         raise OSError(self._path)
 
     def close(self) -> None:
-        """Close the database."""
         if self._db is not None:
             self._db.close()
             self._db = None

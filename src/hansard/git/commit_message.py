@@ -64,7 +64,6 @@ def branch_name(title: str, session_id: str, prefix: str = "") -> str:
 
 
 def trailer(session_id: str) -> str:
-    """The trailer that names a session."""
     if not session_id.isprintable() or not 0 < len(session_id) <= _LONGEST_ID:
         raise UsageError(f"invalid session id {session_id[:_LONGEST_ID]!r}")
     return f"{TRAILER}: {session_id}"

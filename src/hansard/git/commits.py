@@ -190,7 +190,6 @@ class CommitMap:
         return None if call is None else self._of_call.get(call)
 
     def about(self, commit: str | None) -> dict[str, str]:
-        """What a report shows about a commit."""
         for item in self.repositories:
             if commit is not None and (info := item.infos.get(commit)) is not None:
                 return {"subject": info.subject, "repository": item.repository.root}

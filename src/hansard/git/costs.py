@@ -37,7 +37,6 @@ class WorkTimeline:
 
     @classmethod
     def of(cls, reader: Reader, session_id: str, calls: Iterable[tuple[int, int]]) -> WorkTimeline:
-        """The timeline of a session."""
         return cls([row[0] for row in reader.rows(_TURNS, (session_id,))], calls)
 
     def call_at(self, moment: int) -> int | None:
@@ -83,7 +82,6 @@ class AllocatedCosts:
         return found
 
     def spent(self, sums: Sums | None) -> Spent:
-        """What sums cost."""
         if sums is None:
             return Spent(None)
         row = sums.row({}, {}, self._rates, "auto")

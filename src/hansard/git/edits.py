@@ -51,7 +51,6 @@ class Write(Struct, frozen=True, array_like=True):
 
     @property
     def added(self) -> int:
-        """How many lines it added."""
         return sum(sum(block.added) for block in self.blocks)
 
 
@@ -402,7 +401,6 @@ class Places:
         return sorted(found)
 
     def sessions(self) -> list[str]:
-        """The sessions that worked in the repository."""
         if self._sessions is None:
             self._sessions = [
                 session_id

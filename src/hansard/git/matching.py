@@ -360,7 +360,6 @@ def _bare(text: str) -> str:
 
 
 def count(claims: Iterable[Claim | None]) -> Counter[int]:
-    """How many lines each edit wrote."""
     return Counter(claim.edit for claim in claims if claim is not None)
 
 
@@ -383,7 +382,6 @@ def key_of(line: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def letters_in(key: str) -> int:
-    """The number of letters and digits in a key."""
     return len(_NO_LETTERS.sub("", key))
 
 

@@ -274,12 +274,10 @@ class Lost:
 
     @property
     def started(self) -> int | None:
-        """Its first known time."""
         return min(self.times or self.dates, default=None)
 
     @property
     def ended(self) -> int | None:
-        """Its last known time."""
         return max(self.times or self.dates, default=None)
 
     @property
@@ -340,7 +338,6 @@ def _of_history(reader: Reader) -> dict[str, Lost]:
 
 
 def _name(row: Typed) -> str:
-    """A stable name for a session without an id."""
     return "history-" + hashlib.sha256(f"{row.project}\0{row.ts}".encode("utf-8", "replace")).hexdigest()[:8]
 
 

@@ -74,12 +74,10 @@ class FilePatch(NamedTuple):
 
     @property
     def added(self) -> int:
-        """The number of lines added."""
         return sum(line.startswith("+") for _, lines in self.hunks for line in lines)
 
     @property
     def removed(self) -> int:
-        """The number of lines removed."""
         return sum(line.startswith("-") for _, lines in self.hunks for line in lines)
 
 
@@ -118,7 +116,6 @@ class Repository:
 
     @classmethod
     def find(cls, place: str) -> Repository:
-        """The repository that contains a path."""
         found = cls.around(place)
         if found is None:
             raise NotFound(f"{place} is not in a git repository")
@@ -126,7 +123,6 @@ class Repository:
 
     @classmethod
     def around(cls, place: str) -> Repository | None:
-        """The repository that contains a path, or None."""
         folder = os.path.abspath(place)
         while not os.path.isdir(folder):
             folder, former = os.path.dirname(folder), folder
@@ -192,7 +188,6 @@ class Repository:
         return list(dict.fromkeys([self.root, os.path.realpath(self.root), *found]))
 
     def common_folder(self) -> str:
-        """The git directory that all working trees share."""
         told = self.ask("rev-parse", "--git-common-dir").decode("utf-8", "surrogateescape").rstrip("\n")
         return os.path.realpath(os.path.join(self.root, told))
 
@@ -215,7 +210,6 @@ class Repository:
     # -- files
 
     def files(self) -> list[str]:
-        """The paths of all files that git tracks here."""
         listed = self._try("ls-files", "-z", "--full-name", ":/") or b""
         return [name.decode("utf-8", "surrogateescape") for name in listed.split(b"\0") if name]
 
@@ -294,7 +288,6 @@ class Repository:
         return list(_infos(self.ask(*words)))
 
     def ancestors(self, limit: int = 200_000) -> set[str]:
-        """The current commit and its ancestors."""
         return set((self._try("rev-list", f"--max-count={limit}", "HEAD") or b"").decode().split())
 
     def patches(self, commits: Sequence[str], context: int = 3) -> Iterator[tuple[str, list[FilePatch]]]:
@@ -336,11 +329,9 @@ class Repository:
                 watchdog.cancel()
 
     def has_ref(self, name: str) -> bool:
-        """Whether a ref exists."""
         return self._try("rev-parse", "--verify", "--quiet", name) is not None
 
     def note(self, ref: str, commit: str) -> bytes | None:
-        """The note of a commit under a ref."""
         return self._try("notes", f"--ref={ref}", "show", commit)
 
     def add_note(self, ref: str, commit: str, text: str) -> None:

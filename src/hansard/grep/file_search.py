@@ -47,7 +47,6 @@ class SearchJob(NamedTuple):
     counting: bool = False  # only how many lines match
 
     def compile(self) -> Pattern:
-        """The pattern, ready to search with."""
         return compile_pattern(
             self.pattern, fixed=self.fixed, ignore_case=self.ignore_case, word=self.word, re2=self.re2
         )

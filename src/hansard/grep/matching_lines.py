@@ -48,7 +48,6 @@ def whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def count_lines(blocks: Iterable[bytes], pattern: Pattern, most: int | None) -> int:
-    """How many lines match, up to `most`."""
     count = 0
     for block in blocks:
         for _ in pattern.lines(block):

@@ -40,7 +40,6 @@ class Pattern:
     _candidates: Search | None  # finds at least the lines that match; None: look at every line
 
     def lines(self, block: bytes) -> Iterator[Hit]:
-        """Each of whole lines that matches."""
         position, size = 0, len(block)
         start = end = 0
         while position < size:

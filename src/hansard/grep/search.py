@@ -128,7 +128,6 @@ class Grep:
 
     @property
     def linear(self) -> bool:
-        """Whether RE2 does it, in linear time."""
         return self._pattern.linear
 
     @property

@@ -69,7 +69,6 @@ class View:
         return self._unit(start)[0], self._unit(end - 1)[1]
 
     def start(self, place: int) -> int:
-        """Where a character's source begins."""
         return self._unit(place)[0]
 
     def breaks(self, start: int, end: int) -> list[int]:

@@ -120,12 +120,10 @@ class Quoter:
 
     @property
     def mark(self) -> str:
-        """The mark before quoted text."""
         return f"{_OPEN}{self.word}{_CLOSE}"
 
     @property
     def end_mark(self) -> str:
-        """The mark after quoted text."""
         return f"{_OPEN}/{self.word}{_CLOSE}"
 
     def quote(self, text: str) -> str:

@@ -58,12 +58,10 @@ class Part:
 
     @property
     def low(self) -> int:
-        """The first id of its rows."""
         return self.id << OFFSET_BITS
 
     @property
     def high(self) -> int:
-        """The last id its rows could have."""
         return self.low + OFFSET_MASK
 
 

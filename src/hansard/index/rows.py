@@ -180,7 +180,6 @@ class RowIndex(Disposable):
         self._usage = UsageTable(self.db)
 
     def indexed(self, transcripts: Collection[int] | None = None) -> dict[int, Indexed]:
-        """What is known of some transcripts, or of all."""
         columns = "SELECT id, size, indexed, state, mtime FROM transcripts"
         rows: list[Any] = []
         if transcripts is None:
@@ -190,7 +189,6 @@ class RowIndex(Disposable):
         return {id_: Indexed(*facts) for id_, *facts in rows}
 
     def known(self, transcript: int) -> int:
-        """How many bytes of a transcript are indexed."""
         row = self.db.execute("SELECT indexed FROM transcripts WHERE id = ?", (transcript,)).fetchone()
         return row[0] if row else 0
 
@@ -377,7 +375,6 @@ class RowIndex(Disposable):
         self.db.execute("DELETE FROM meta WHERE name IN ('transcripts_expected', 'bytes_expected')")
 
     def begin_bulk(self) -> None:
-        """Do without the indexes for a while."""
         with self.transaction():
             for (name,) in self.db.execute(schema.MADE_LATE).fetchall():
                 self.db.execute(f"DROP INDEX {name}")

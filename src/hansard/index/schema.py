@@ -56,12 +56,10 @@ MADE_LATE = (
 
 
 def tables() -> str:
-    """The tables and views of `index.db`."""
     return _read("index.sql").format(OFFSET_BITS=OFFSET_BITS, OFFSET_MASK=OFFSET_MASK, QUARTER=QUARTER)
 
 
 def text_tables() -> str:
-    """The tables of `text.db`."""
     return _read("text.sql")
 
 

@@ -164,7 +164,6 @@ class Disposable:
         return row[0] if row else None
 
     def set_meta(self, name: str, value: str | int | bytes | None) -> None:
-        """Set one value of the meta table."""
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
     @contextlib.contextmanager
@@ -213,7 +212,6 @@ class Disposable:
             self.db.execute("DELETE FROM quarantine WHERE stage = ? AND subject = ?", (stage, subject))
 
     def is_quarantined(self, stage: str, subject: str, size: int) -> bool:
-        """Whether something failed before and has not grown since."""
         if not self._quarantined():
             return False
         row = self.db.execute(
@@ -222,7 +220,6 @@ class Disposable:
         return row is not None and row[0] == size
 
     def quarantined(self) -> int:
-        """How much could not be indexed."""
         return int(self.db.execute("SELECT count(*) FROM quarantine").get)
 
     def _quarantined(self) -> bool:

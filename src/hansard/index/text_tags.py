@@ -17,7 +17,6 @@ ERROR, IMAGE, ASIDE = "iserror", "hasimage", "isaside"
 
 
 def kind_mark(kind: str) -> str:
-    """The mark of a kind of text."""
     return f"kind{kind}"
 
 
@@ -53,5 +52,4 @@ def _marks(kind: str, tool: str, is_error: bool, has_image: bool, is_aside: bool
 
 
 def marks(text: Text, *, is_aside: bool) -> str:
-    """All marks of a text."""
     return _marks(text.kind, text.tool, text.is_error, text.has_image, is_aside)

@@ -71,7 +71,6 @@ _native = _load_native()
 
 
 def is_native() -> bool:
-    """Whether texts are prepared in C."""
     return _native is not None
 
 
@@ -214,7 +213,6 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> list[Token]:
 
 
 def _parts(word: str, place: int) -> list[Token]:
-    """The tokens of a word without camel borders."""
     borders = [0, len(word)]
     if not word.isalpha():
         borders[1:1] = [numbered.start() + len(numbered[1] or numbered[2]) for numbered in _NUMBERED.finditer(word)]

@@ -84,7 +84,6 @@ def _blocks(active: Any) -> list[BlockSpan]:
 
 
 def block_of(blocks: list[BlockSpan], quarter: int) -> BlockSpan | None:
-    """The block that contains a quarter of an hour."""
     place = bisect_right(blocks, quarter * QUARTER, key=lambda block: block.start) - 1
     return blocks[place] if place >= 0 and quarter else None
 

@@ -59,13 +59,11 @@ PERIODS = ("day", "week", "month")
 def check_budgets(
     reader: Reader, limits: Sequence[Limit], timezone: str | None = None, now: datetime | None = None
 ) -> list[Budget]:
-    """How much of each limit is spent."""
     zone, now = find_zone(timezone), now or datetime.now(UTC)
     return [_checked(reader, limit, zone, now) for limit in limits]
 
 
 def period_start(period: str, zone: Zone, now: datetime) -> datetime:
-    """When the current day, week or month began."""
     return period_bounds(period, zone, now)[0]
 
 

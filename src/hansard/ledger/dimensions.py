@@ -78,7 +78,6 @@ class Dimensions:
         self._groups = groups
 
     def make(self, names: tuple[str, ...]) -> tuple[Dimension, ...]:
-        """The dimensions with these names."""
         unknown = [name for name in names if name not in DIMENSIONS]
         if unknown:
             raise UsageError(f"cannot group usage by {unknown[0]!r}; choose one of {', '.join(DIMENSIONS)}")

@@ -120,7 +120,6 @@ class _Charges:
         return self._ledger.reader.rows(sql, (*self._values, *values))
 
     def sums(self, without: Sequence[str]) -> Sums:
-        """Sums of all messages except these."""
         columns = [*self._columns, "rate", "has_recorded"]
         groups = ", ".join(str(place) for place in range(1, len(columns) + 1))
         found = Sums()

@@ -85,7 +85,6 @@ class Counted(NamedTuple):
 
     @property
     def numbers(self) -> tuple[Any, ...]:
-        """The numbers that `Sums` takes."""
         return self[2:14]
 
     @property
@@ -332,7 +331,6 @@ class TranscriptFile(NamedTuple):
 
     @property
     def sort_path(self) -> str:
-        """The path that orders lines with equal times."""
         return f"{self.path}\x00{self.root}"
 
     def read_answer(self, line: bytes) -> Answer | None:
@@ -356,12 +354,10 @@ class Line(NamedTuple):
 
     @property
     def transcript(self) -> int:
-        """The number of its transcript in the record."""
         return self.id >> OFFSET_BITS
 
     @property
     def offset(self) -> int:
-        """Where it begins in its transcript."""
         return self.id & OFFSET_MASK
 
     def order(self) -> tuple[bool, int, str, int, int]:

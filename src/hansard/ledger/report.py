@@ -86,11 +86,9 @@ class Ledger:
         self._groups = groups
 
     def dimensions(self, by: tuple[str, ...]) -> tuple[Dimension, ...]:
-        """The dimensions with these names."""
         return Dimensions(self.reader, self.rates, self.zone, self._commits, self._groups).make(by)
 
     def sums(self, dimensions: tuple[Dimension, ...]) -> dict[RowKey, Sums]:
-        """The sums of each row."""
         columns = list(dict.fromkeys(column for item in dimensions for column in item.columns))
         if "rate" not in columns:
             columns.append("rate")
@@ -195,7 +193,6 @@ def total(
     until: datetime | None = None,
     now: datetime | None = None,
 ) -> UsageReport:
-    """A report that consists of its totals only."""
     request = UsageRequest(by="total", project=project, since=since, until=until, now=now)
     return make_report(Ledger(reader, request, sessions=sessions), request)
 

@@ -92,7 +92,6 @@ class _Counted:
 
 
 def server_of(tool: str) -> str | None:
-    """The MCP server that a tool belongs to."""
     parts = mcp_parts(tool)
     return parts[0] if parts is not None else None
 

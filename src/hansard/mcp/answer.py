@@ -109,7 +109,6 @@ def fit(text: str, size: int) -> str:
 
 
 def encoded_size(value: Any) -> int:
-    """The size of a value as JSON, in bytes."""
     return len(msgspec.json.encode(value))
 
 
@@ -315,5 +314,4 @@ def _longest_list(answer: Answer) -> list[Any]:
 
 
 def moment(at: datetime | None) -> str:
-    """A time, to the minute."""
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%MZ") if at is not None else ""

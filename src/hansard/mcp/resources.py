@@ -75,7 +75,6 @@ def list_resources(ask: Ask) -> ResourceList:
 
 
 def session_uri(session_id: str) -> str:
-    """The URI of a session's outline."""
     return f"hansard://session/{shown_id(session_id)}"
 
 

@@ -206,7 +206,6 @@ class Server:
 
 
 def is_id(value: Any) -> TypeGuard[str | int]:
-    """Whether this is a valid request id."""
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 

@@ -49,7 +49,6 @@ class Connection:
         worker.join()
 
     def notify(self, method: str) -> None:
-        """Send a notification."""
         self._send({"jsonrpc": "2.0", "method": method})
 
     def _skip_line(self) -> None:

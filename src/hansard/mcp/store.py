@@ -51,7 +51,6 @@ class Store:
 
     @property
     def is_syncing(self) -> bool:
-        """Whether our sync is running."""
         return self._sync.is_syncing
 
     def _nothing(self) -> str:
@@ -123,6 +122,5 @@ class Repository:
 
 
 def is_inside(project: str, folder: str) -> bool:
-    """Whether a path is a folder or inside it."""
     folder = folder.rstrip("/\\") or folder
     return project == folder or project.startswith((folder + "/", folder + "\\"))

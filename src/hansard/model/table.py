@@ -60,7 +60,6 @@ class Column(NamedTuple):
 
     @property
     def is_right(self) -> bool:
-        """Whether cells are right-aligned."""
         return self.right or self.kind not in _TEXTS
 
 

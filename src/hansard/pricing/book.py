@@ -114,7 +114,6 @@ def read_converted() -> Book | None:
 
 
 def write_converted() -> Book:
-    """Preconvert the data of the installed package."""
     from genai_prices.data import providers
     from zstandard import ZstdCompressor
 

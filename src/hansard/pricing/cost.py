@@ -131,7 +131,6 @@ class _Money:
         self._units = self._place = 0
 
     def add(self, counts: Iterable[int], prices: _Units) -> None:
-        """Add each count at its price."""
         units, place = sum(map(mul, counts, prices.each)), prices.place
         if place < self._place:
             self._units *= 10 ** (self._place - place)
@@ -203,7 +202,6 @@ class Sums:
         mode: str,
         breakdown: tuple[UsageRow, ...] = (),
     ) -> UsageRow:
-        """The row of a report."""
         totals = [0] * 10
         unpriced = taken = understated = 0
         amount, saved, extra = _Money(), _Money(), _Money()

@@ -44,7 +44,6 @@ class Prices:
 
     @property
     def book(self) -> Book:
-        """The price data, loaded on first use."""
         from hansard.pricing.book import load
         from hansard.pricing.settle import fingerprint
 

@@ -88,7 +88,6 @@ class Meaning(Struct, frozen=True):
 
     @property
     def is_of_texts(self) -> bool:
-        """Whether the field applies to texts themselves."""
         return any((self.mark, self.text, self.transcript))
 
 
@@ -270,7 +269,6 @@ def in_project(reader: Reader, value: str) -> Condition:
 
 
 def read_moves(reader: Reader) -> dict[str, str]:
-    """Folders that were moved, and where they are now."""
     return reader.per_revision("moves", lambda one: dict(one.rows("SELECT path, target FROM moves")))
 
 

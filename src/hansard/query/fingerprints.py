@@ -31,7 +31,6 @@ class Fingerprints:
         self._rates: dict[str, list[Any]] | None = None
 
     def of_session(self, session: Session) -> str:
-        """Of everything a session's file is rendered from."""
         rows, key = self._reader.rows, (session.session_id,)
         models = [row[0] for row in rows("SELECT DISTINCT model FROM usage WHERE session_id = ? ORDER BY 1", key)]
         return _short(
@@ -43,7 +42,6 @@ class Fingerprints:
         )
 
     def of_sessions(self, sessions: Iterable[Session]) -> str:
-        """Of several sessions in one file."""
         return _short([(session.session_id, self.of_session(session)) for session in sessions])
 
     def of_list(self, listed: Iterable[tuple[Session, str]]) -> str:

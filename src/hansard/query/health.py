@@ -311,7 +311,6 @@ class Diagnosis(Struct, frozen=True):
 
     @property
     def is_healthy(self) -> bool:
-        """Whether nothing needs to be done."""
         return not any(finding.level == "error" for finding in self.findings)
 
 

@@ -98,7 +98,6 @@ def list_prompts(reader: Reader, request: PromptsRequest) -> PromptPage:
 
 
 def _where(reader: Reader, request: PromptsRequest) -> tuple[str, list[Any]]:
-    """A condition over `prompts` and its values."""
     where, values = "1", list[Any]()
     node = query_of(request, request.query)
     if node is not None:

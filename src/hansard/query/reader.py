@@ -32,7 +32,6 @@ class Reader:
 
     @property
     def db(self) -> apsw.Connection:
-        """The connection, opened on first use."""
         if self._db is None:
             from hansard.index.schema import INDEXES, VERSION, tables
 
@@ -117,7 +116,6 @@ class Reader:
                 self._has_text = None  # check again next time: a sync may have created it by then
 
     def one(self, sql: str, values: tuple[Any, ...] | dict[str, Any] = ()) -> Any:
-        """The first row, or None."""
         for row in self.rows(sql, values):
             return row
         return None
@@ -188,11 +186,9 @@ class Reader:
 
     @property
     def is_open(self) -> bool:
-        """Whether a database is open."""
         return self._db is not None and bool(self._db.filename)
 
     def close(self) -> None:
-        """Close the databases."""
         if self._db is not None:
             self._db.close()
             self._db = None

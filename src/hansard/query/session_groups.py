@@ -76,7 +76,6 @@ def _shown(reader: Reader, request: SessionGroupsRequest, group: _Group) -> Sess
 
 
 def of_group(by: str, key: str, zone: tzinfo | None) -> Condition:
-    """The sessions of one group."""
     if by == "project":
         return Condition("project = ?", (key,))
     if by != "day":

@@ -386,7 +386,6 @@ def find_remarkable(reader: Reader, name: str) -> str:
 
 
 def read_remarks(reader: Reader, session_id: str) -> Remarks:
-    """All of the user's remarks on one session."""
     found: dict[str, list[str]] = {}
     for kind, value in reader.rows("SELECT kind, value FROM remarks WHERE session_id = ? ORDER BY id", (session_id,)):
         found.setdefault(kind, []).append(value)

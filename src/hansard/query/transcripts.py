@@ -106,7 +106,6 @@ def _transcript(row: Any) -> Transcript:
 
 
 def list_links(reader: Reader, session_id: str) -> list[Link]:
-    """How a session relates to others."""
     rows = reader.rows(
         f"SELECT source, target, relation, {FORK_TURN} FROM links l WHERE source = ?1 OR target = ?1"
         " ORDER BY relation, source, target",

@@ -60,7 +60,6 @@ class BrokenRecord:
             pass  # of a page below: row by row, more can be read
 
     def close(self) -> None:
-        """Close the file, and remove the copy."""
         self._plain.close()
         self._checked.close()
         if self._scratch:
@@ -180,7 +179,6 @@ def _next_readable(db: apsw.Connection, table: str, names: list[str], bad: int) 
 
 
 def remove(path: str) -> None:
-    """Remove a database and its journals."""
     for suffix in ("", "-wal", "-shm"):
         with suppress(FileNotFoundError):
             os.unlink(path + suffix)

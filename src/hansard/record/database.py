@@ -136,7 +136,6 @@ class Database:
             raise record_error(error, path) from error
 
     def close(self) -> None:
-        """Close the connection; what was not committed is gone."""
         self._forget()
         self._db.close()
 

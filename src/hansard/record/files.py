@@ -63,7 +63,6 @@ class Known(NamedTuple):
 
     @property
     def mark(self) -> Mark | None:
-        """The mark it was settled with."""
         if self.offset is None:
             return None
         return Mark(
@@ -139,12 +138,10 @@ class Files(Lineage):
         return int(row[0])
 
     def roots(self) -> list[RootRow]:
-        """Every root ever synced, oldest first."""
         rows = self._rows("SELECT id, path, name, client FROM root ORDER BY id")
         return [RootRow(number, read_name(path), read_name(name), client) for number, path, name, client in rows]
 
     def known(self, root_id: int) -> dict[str, Known]:
-        """Every file of a root by its relative path."""
         result: dict[str, Known] = {}
         # The plus keeps SQLite from hopping through the index: nearly every row is wanted.
         for row in self._rows(f"{_KNOWN} WHERE +root_id = ?", (root_id,)):

@@ -127,7 +127,6 @@ class Logs(Files):
             self._touch(LOG, generation)
 
     def append(self, generation: int, data: bytes) -> None:
-        """Add bytes to the current generation of a log."""
         self._must_write()
         tail = self._tail(generation)
         if not data:
@@ -171,7 +170,6 @@ class Logs(Files):
         self._mark_file(file_id, size, mark)
 
     def size(self, generation: int) -> int:
-        """How many raw bytes a generation has."""
         tail = self._tails.get(generation)
         if tail is not None:
             return tail.start + len(tail.raw)
@@ -342,7 +340,6 @@ class Logs(Files):
             yield Checked(beyond[0], 0, f"it lies beyond the recorded size of {size} bytes")
 
     def generation(self, generation: int) -> Generation:
-        """One generation by its id."""
         self._write_back()
         return self._generation(generation)
 

@@ -42,7 +42,6 @@ class Refill:
         self._roots = {number: by_path[read_name(path)] for number, path in rows if read_name(path) in by_path}
 
     def run(self) -> None:
-        """Fill what can be filled."""
         logs: list[Any] = self._run("SELECT id FROM generation ORDER BY id").fetchall()
         for (generation,) in logs:
             self.log(generation)

@@ -316,7 +316,6 @@ def _pieces(record: Record, item: RestoreItem) -> Iterator[bytes]:
 
 
 def _make_directories(path: str) -> None:
-    """Make the missing directories of a path, each private."""
     missing: list[str] = []
     while not os.path.isdir(path):
         missing.append(path)

@@ -105,7 +105,6 @@ class Snapshots(Files):
             ) from None
 
     def check_snapshot(self, snapshot_id: int) -> str | None:
-        """What is wrong with a snapshot, if anything."""
         try:
             row = self._snapshot_content(snapshot_id)
             if row is None:

@@ -134,7 +134,6 @@ class Record(Logs, Snapshots):
         return [Remark._make(row) for row in self._rows(f"{_VALID} AND session_id = ? ORDER BY id", (session_id,))]
 
     def add_remark(self, session_id: str, kind: str, value: str) -> int:
-        """Keep a remark; returns its id."""
         self._must_write()
         remark = self._insert(
             "INSERT INTO remark (session_id, kind, value, set_at) VALUES (?, ?, ?, ?)",

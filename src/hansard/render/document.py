@@ -91,7 +91,6 @@ def _turns(thread: Thread, agent_id: str | None, turns: Iterable[Turn]) -> Itera
 
 
 def _rest(thread: Thread, agent_id: str | None, not_shown: Mapping[str, int]) -> Iterator[bytes]:
-    """What of a thread is in no line."""
     if not_shown:
         values = {**_NO_ITEM, "anchor": "not_shown", "kind": "not_shown"}
         yield _line(thread, agent_id, 0, values, not_shown=dict(not_shown))

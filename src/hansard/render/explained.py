@@ -66,7 +66,6 @@ def shown_words(shown: int, rest: int) -> str:
 
 
 def used(figure: UsageRow) -> str:
-    """What a figure used, class by class."""
     used = [f"{word} {getattr(figure, name):,}" for name, word in CLASSES.items() if getattr(figure, name)]
     return ", ".join(used) or "no tokens"
 

@@ -31,7 +31,6 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def size(count: int) -> str:
-    """Bytes in the unit that fits."""
     value, unit = float(count), 0
     while value >= 1023.5 and unit < len(_UNITS) - 1:
         value /= 1024
@@ -96,7 +95,6 @@ def when(moment: datetime | None, now: datetime) -> str:
 
 
 def full(moment: datetime | None) -> str:
-    """A time in full, to the minute."""
     if moment is None:
         return "-"
     here = local(moment)
@@ -259,7 +257,6 @@ def dollars(amount: Decimal | None) -> str:
 
 
 def exact(amount: Decimal) -> str:
-    """An amount with all its digits."""
     from hansard.model.serialize import money
 
     digits = money(amount)

@@ -316,7 +316,6 @@ def _escaped(sign: re.Match[str]) -> str:
 
 
 def _heading(turn: Turn) -> str:
-    """The beginning of what was typed, for an outline."""
     for item in turn.items:
         if item.kind in TYPED:
             words = next(
@@ -327,7 +326,6 @@ def _heading(turn: Turn) -> str:
 
 
 def _measures(turn: Turn) -> list[str]:
-    """How long a turn took, and what it used."""
     facts, given = turn_facts(turn)
     if turn.api_messages:
         facts += [many(turn.api_messages, "message"), f"{short(given)} tokens in, {short(turn.tokens.output)} out"]

@@ -24,7 +24,6 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$])")  # between dollars some readers 
 
 
 def escape(text: str) -> str:
-    """Escape one line of text for Markdown."""
     return _SPECIAL.sub(r"\\\1", text).replace("&", "&amp;")
 
 

@@ -30,7 +30,6 @@ _COLUMNS = (
 
 
 def lost_table(sessions: Sequence[LostSession], columns: int, paint: Paint, context: CellContext) -> list[str]:
-    """The list of lost sessions."""
     rows = [
         [
             lost.started_at,

@@ -56,7 +56,6 @@ class Amount:
 
     @property
     def size(self) -> Decimal:
-        """What can be drawn of it."""
         return max(self.value or Decimal(0), Decimal(0))
 
 
@@ -114,7 +113,6 @@ def measure_of(report: UsageReport) -> Measure:
 
 
 def ratio(part: Decimal, whole: Decimal) -> float:
-    """How much of a whole, from 0 to 1."""
     return min(1.0, float(part / whole)) if whole > 0 else 0.0
 
 
@@ -180,7 +178,6 @@ class Timeline:
         return max((bar.whole.size for bar in self.bars), default=Decimal(0))
 
     def series_amounts(self) -> dict[int, Amount]:
-        """What each series comes to, by its number."""
         sums: dict[int, Amount] = {}
         for bar in self.bars:
             for place, amount in bar.parts.items():

@@ -95,7 +95,6 @@ def fit_path(path: str, columns: int) -> str:
 
 
 def pad(text: str, columns: int, *, right: bool = False) -> str:
-    """Text padded with spaces to a width."""
     space = " " * max(0, columns - width(text))
     return space + text if right else text + space
 

@@ -58,7 +58,6 @@ _MOUNT_POINT = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT: a junction, which DirEn
 
 
 def discover(root: Root) -> Walk:
-    """Find what a root holds, in no particular order."""
     walk = _Walk(root)
     if not os.path.isdir(root.path):
         walk.unreadable.append(Unreadable(printable(root.path), "the root does not exist"))
@@ -230,7 +229,6 @@ class _Walk:
         return folder + own[len(real.rstrip(os.sep)) :]
 
     def _leave_link(self, path: str, target: str, where: str) -> None:
-        """Note a link that is not followed."""
         shown = printable(target)
         self.left_out.append(LeftOut(path, 0, f"a link to {shown}, {where}", shown))
 

@@ -30,7 +30,6 @@ class Heartbeat(Struct, frozen=True):
 
 
 def beat(home: str, problems: int) -> None:
-    """Note that a sync was complete."""
     path = os.path.join(home, _DONE)
     with contextlib.suppress(OSError):  # a store on a read-only medium is read all the same
         content = b'{"problems": %d}' % problems
@@ -60,7 +59,6 @@ def note_failure(home: str, error: BaseException) -> None:
 
 
 def heartbeat(home: str) -> Heartbeat:
-    """How current a store is."""
     done, failed = os.path.join(home, _DONE), _object(os.path.join(home, _FAILED))
     try:
         last: float | None = os.stat(done).st_mtime
@@ -99,7 +97,6 @@ def note_progress(home: str, progress: SyncProgress) -> None:
 
 
 def clear_progress(home: str) -> None:
-    """Note that the sync is over."""
     with contextlib.suppress(OSError):
         os.unlink(os.path.join(home, _GOING))
 

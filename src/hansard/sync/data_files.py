@@ -21,7 +21,6 @@ CHECK = ".check"  # what `verify --full` compares the indexes with
 
 
 def place(home: str, name: str) -> str:
-    """The path of one of the files."""
     return os.path.join(home, name)
 
 

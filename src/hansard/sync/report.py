@@ -81,7 +81,6 @@ class ProgressReporter:
         self._tell()
 
     def step(self, size: int = 0, *, files: int = 0) -> None:
-        """Note that some more is done."""
         progress = self.progress
         progress.files += files
         progress.bytes += size

@@ -37,7 +37,6 @@ class RootSurvey(Struct):
 
     @property
     def is_quiet(self) -> bool:
-        """Whether there is nothing to do."""
         if self.changed or self.gone or self.released or self.root_id is None:
             return False
         return self.left_out_before == {(item.path, item.size, item.reason) for item in self.left_out}

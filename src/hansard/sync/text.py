@@ -69,7 +69,6 @@ class TextRun:
             text.close()
 
     def more(self) -> None:
-        """Say that the record has committed something new."""
         self._say(_MORE)
 
     def complete(self) -> None:

@@ -299,5 +299,4 @@ def _told(reader: Reader, record: Record, call: Call, *, outputs: bool) -> Call:
 
 
 def _first(text: str) -> str:
-    """The beginning of a text, on one line."""
     return " ".join(text[: _SUBJECT * 4].split())[:_SUBJECT]

@@ -242,7 +242,6 @@ class ThreadStore:
         return cls(Reader(home), Record.open(os.path.join(home, "record.db"), readonly=True), redact=redact)
 
     def close(self) -> None:
-        """Close the databases."""
         self.reader.close()
         self.record.close()
 
@@ -252,7 +251,6 @@ class ThreadStore:
         return os.path.dirname(self.reader.path)
 
     def find(self, session_id: str) -> Session:
-        """A session by its id."""
         from hansard.query.sessions import find_session
 
         session = find_session(self.reader, session_id)
@@ -265,7 +263,6 @@ class ThreadStore:
         return Fingerprints(self.reader, code)
 
     def rates(self) -> Mapping[int, Rate]:
-        """The rates of the index."""
         if self._rates is None:
             from hansard.pricing.cost import rates_of
 
@@ -282,7 +279,6 @@ class ThreadStore:
         subagents: bool = True,
         long_lines: bool = True,
     ) -> Thread:
-        """See `Hansard.read`."""
         from hansard.thread.thread import SessionContext, Thread
 
         longest = None if long_lines else LONGEST

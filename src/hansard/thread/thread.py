@@ -76,7 +76,6 @@ class SessionContext:
 
     @cached_property
     def agents(self) -> tuple[Agent, ...]:
-        """All subagents of the session."""
         return list_agents(self.reader, self.session.session_id)
 
     @cached_property
@@ -129,7 +128,6 @@ class Thread:
 
     @property
     def agents(self) -> tuple[Agent, ...]:
-        """All subagents of the session."""
         return self._source.agents if self.has_log else self._family.agents
 
     @cached_property
@@ -139,14 +137,12 @@ class Thread:
 
     @property
     def transcript(self) -> int:
-        """The id of its transcript."""
         if self._transcript is None:
             raise NotFound(f"session {self.session.session_id} has no log of its own; only subagents are left of it")
         return self._transcript
 
     @property
     def client(self) -> Client:
-        """The client that wrote that transcript."""
         return self._source.client
 
     @cached_property
@@ -157,12 +153,10 @@ class Thread:
 
     @property
     def path(self) -> str:
-        """The path of that transcript."""
         return self._source.path
 
     @property
     def size(self) -> int:
-        """The bytes of that transcript."""
         return int(self._family.reader.one("SELECT size FROM transcripts WHERE id = ?", (self.transcript,))[0])
 
     @cached_property
@@ -307,7 +301,6 @@ class Thread:
         return self._source.stream(_BACKLOG, start, end)
 
     def conversation(self) -> Conversation:
-        """All of its entries at once."""
         return self._source.conversation()
 
     def items(self, entries: Iterable[Entry]) -> Iterator[Item]:
@@ -396,7 +389,6 @@ class Thread:
         return read_compactions(self._source)
 
     def timeline(self) -> ContextTimeline:
-        """All requests and what each turn used."""
         return self.once(
             "timeline",
             lambda: read_timeline(self._source, [start.offset for start in self.starts], self.agents),
@@ -415,7 +407,6 @@ class Thread:
     # -- around it
 
     def neighbours(self) -> list[Neighbour]:
-        """The sessions that this one is linked with."""
         return list_neighbours(self._family.reader, self.session.session_id)
 
     def changed_files(self, limit: int) -> list[ChangedFile]:

@@ -278,7 +278,6 @@ _TELLING = (
 
 
 def _structured(text: str) -> tuple[Part, ...]:
-    """A result that may be JSON."""
     if text[:1] in "{[" and text[:1] and len(text) < _JSON_LIMIT:
         try:
             return (Code(json.dumps(json.loads(text), indent=2, ensure_ascii=False), "json"),)
@@ -308,7 +307,6 @@ def _relative(text: str, cwd: str) -> str:
 
 
 def said(entry: Entry, client: Client) -> tuple[Part, ...]:
-    """What was said, as parts."""
     text = entry.text
     if not text:
         return ()

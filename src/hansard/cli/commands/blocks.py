@@ -246,7 +246,6 @@ def _table(answer: _Answer, when: Period, columns: int, paint: Paint) -> list[st
 
 
 def _outlook(block: BillingBlock, when: Period, columns: int, paint: Paint) -> Iterator[str]:
-    """Progress, rate and projection of the active block."""
     from hansard.render.format import cost
     from hansard.render.terminal.costs import bar
 

@@ -189,7 +189,6 @@ class _ResultWriter:
             click.echo("\n".join(lines), color=True)  # the colours were decided in `paint`
 
     def verbatim(self, lines: Iterable[GrepLine]) -> None:
-        """Write the bytes of lines."""
         for line in lines:
             self._begin()
             sys.stdout.buffer.write(line.text)
@@ -208,7 +207,6 @@ class _ResultWriter:
             stream.write(encoded(item).rstrip(b"\n"))
 
     def end_document(self, found: Grep, seconds: float, *, lines_known: bool) -> None:
-        """Write the rest of the JSON document."""
         from hansard.model.serialize import encoded
 
         totals = {

@@ -53,7 +53,6 @@ def overview(cli: Context) -> None:
 
 
 def show_overview(cli: Context, settings: Settings, *, demo: bool = False) -> None:
-    """Show the overview of one store."""
     moment = now()
     if demo:
         cli.no_sync = False  # nothing is indexed yet

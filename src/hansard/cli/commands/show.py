@@ -192,7 +192,6 @@ def sheet(cli: Context, about: Session, depth: Depth) -> Sheet:
 
 
 def _bounds(part: Selection) -> tuple[int, int | None]:
-    """The offsets where some turns begin and end."""
     starts = [start.offset for start in part.thread.starts]
     return starts[part.earlier] if starts else 0, starts[-part.later] if part.later else None
 
@@ -264,7 +263,6 @@ def _show_place(cli: Context, thread: Thread, request: ShowRequest, depth: Depth
 
 
 def say(lines: Iterator[str]) -> None:
-    """Write lines as they come."""
     write(lines, paged=False, color=True)
 
 

@@ -65,7 +65,6 @@ def sync(cli: Context, reread: bool) -> None:
 
 
 def report_sync(cli: Context, report: SyncReport) -> None:
-    """Say what a sync or a rebuild did."""
     if report.busy:
         raise StoreBusy(BUSY)
     for line in report.unreadable:

@@ -169,7 +169,6 @@ def _refuse_second(cli: Context, folder: str, settings: Settings) -> None:
 
 
 def describe_server(running: Running) -> dict[str, object]:
-    """A running server, for JSON."""
     return {"url": running.url, "port": running.port, "home": running.home, "demo": running.demo}
 
 

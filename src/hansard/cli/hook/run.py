@@ -57,7 +57,6 @@ class Options(FastOptions):
         self.work = False
 
     def parse(self, arguments: list[str]) -> None:
-        """Take the arguments of a command line."""
         super().parse(arguments)
         self.event, *more = self.words or [""]
         self.mistakes += [f"unexpected argument {word!r}" for word in more]
@@ -167,7 +166,6 @@ def _text(said: dict[str, Any], name: str) -> str:
 
 
 def worker_lock(home: str) -> ProcessLock:
-    """The lock that the worker holds."""
     return ProcessLock(os.path.join(home, FOLDER, _LOCK))
 
 
@@ -182,7 +180,6 @@ def put_request(home: str, kind: str, session_id: str, transcript: str) -> str:
 
 
 def is_pending(path: str) -> bool:
-    """Whether a request has not been handled yet."""
     return os.path.exists(path) or os.path.exists(path + _TAKEN)
 
 
@@ -210,7 +207,6 @@ def take_requests(home: str) -> dict[str, str]:
 
 
 def is_urgent(path: str) -> bool:
-    """Whether a hook is waiting for a taken request."""
     return path.endswith(f".{KEEP}{_TAKEN}")
 
 

@@ -33,7 +33,6 @@ _SESSIONS = (
 
 
 def session_table(found: Sequence[Session], context: CellContext, columns: int, paint: Paint) -> list[str]:
-    """The lines of a table of sessions."""
     rows = [
         (
             session.ended_at,

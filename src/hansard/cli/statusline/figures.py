@@ -28,7 +28,6 @@ _BUDGETS = 3  # at most, the exceeded ones first
 
 
 def sync(options: Options) -> float:
-    """Sync, and return how many seconds it took."""
     before = time.monotonic()
     with contextlib.suppress(Exception):  # `hansard sync` and `hansard doctor` report errors
         settings = config.load(os.environ, home=options.home, roots=options.roots, follow_links=options.follow_links)

@@ -51,11 +51,9 @@ class ClientInput:
 
     @property
     def is_understood(self) -> bool:
-        """Whether it was a JSON object."""
         return isinstance(self._said, dict)
 
     def at(self, *path: str) -> Any:
-        """The value at a path, or None."""
         value = self._said
         for name in path:
             value = value.get(name) if isinstance(value, dict) else None
@@ -72,7 +70,6 @@ class ClientInput:
         return value if type(value) in (int, float) and 0 <= value < 1e9 else None
 
     def folder(self) -> str | None:
-        """The working directory of the session."""
         for path in (("workspace", "project_dir"), ("workspace", "current_dir"), ("cwd",)):
             if isinstance(folder := self.at(*path), str) and folder:
                 return folder
@@ -205,7 +202,6 @@ class _Line:
 
 
 def is_sound(form: str) -> bool:
-    """Whether a format can be filled in."""
     unknown = misspelled(form)
     return unknown is not None and not unknown
 

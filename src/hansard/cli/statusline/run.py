@@ -56,7 +56,6 @@ class Options(FastOptions):
         return super().take(name, text)
 
     def arguments(self, home: str) -> list[str]:
-        """The same options as arguments, for a background process."""
         given = [*super().arguments(home), f"--color={self.color}", f"--every={self.every}"]
         given += [f"--format={self.form}"] if self.form else []
         return [*given, "--no-sync"] if self.no_sync else given
@@ -106,7 +105,6 @@ def start_refresh(options: Options, home: str) -> None:
 
 
 def refresh_lock(home: str) -> ProcessLock:
-    """The lock that a refresh holds."""
     from hansard.cli.background import ProcessLock
 
     return ProcessLock(os.path.join(home, LOCK))

@@ -68,7 +68,6 @@ def find_state(home: str) -> str:
 
 
 def system_zone() -> str:
-    """A fingerprint of the system's time zone."""
     return f"{os.environ.get('TZ', '')} {time.timezone}"
 
 
@@ -119,7 +118,6 @@ class HighWaterMark:
             return {}
 
     def save(self, *, create_home: bool) -> None:
-        """Save what is shown now, if possible."""
         if not (self._is_raised and self._path and self._shown):
             return
         from hansard.files import write_private

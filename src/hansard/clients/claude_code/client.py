@@ -54,7 +54,6 @@ class ClaudeCode:
         return [pid if isinstance(pid := note.get("pid"), int) else 0 for note in notes]
 
     def path_info(self, path: str) -> PathInfo:
-        """What a path relative to the config directory says."""
         from hansard.clients.claude_code.layout import path_info
 
         return path_info(path)
@@ -84,7 +83,6 @@ class ClaudeCode:
         return pasted(line)
 
     def lines(self, pieces: Iterable[bytes], start: int) -> Lines:
-        """Every line is a record."""
         from hansard.clients.lines import Lines
 
         return Lines(pieces, start)
@@ -144,13 +142,11 @@ class ClaudeCode:
         return read_answer(line)
 
     def tool_kind(self, tool: str) -> ToolKind:
-        """What a tool is for."""
         from hansard.clients.claude_code.tools import tool_kind
 
         return tool_kind(tool)
 
     def tool_names(self, kind: ToolKind) -> Sequence[str]:
-        """The tools of a kind."""
         from hansard.clients.claude_code.tools import tool_names
 
         return tool_names(kind)
@@ -166,7 +162,6 @@ class ClaudeCode:
         return "prompt suggestion" if agent_id.startswith("aprompt_suggestion-") else ""
 
     def notice(self, text: str) -> str:
-        """What a notification says to a reader."""
         from hansard.clients.claude_code.tools import notice
 
         return notice(text)

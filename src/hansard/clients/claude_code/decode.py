@@ -107,7 +107,6 @@ def decode(line: bytes, offset: int) -> ParsedLine | None:
 
 
 def _side_record(line: bytes, offset: int, kind: str) -> ParsedLine | None:
-    """Decode a record beside the conversation."""
     try:
         keys = _keys(line)
         strange = tuple(key for key in keys if key not in wire.METADATA_FIELDS[kind])
@@ -149,7 +148,6 @@ def salvage(line: bytes, offset: int) -> Iterator[ParsedLine | Issue]:
 
 
 def items(line: bytes, offset: int) -> Iterator[ParsedLine | Issue]:
-    """The records and issues of one line."""
     is_short = 0 < len(line) <= _SHORT
     known = _salvaged.get(line) if is_short else None
     if known is None:

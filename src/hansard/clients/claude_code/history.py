@@ -95,7 +95,6 @@ class HistoryTexts:
         return _prompts(HistoryFold.items(line, offset))
 
     def take_rest(self, rest: bytes, offset: int) -> list[RecordTexts]:
-        """The texts of what follows the last newline."""
         return _prompts(unfinished(rest, offset, HistoryFold.items)) or []
 
     def kept(self) -> bytes:

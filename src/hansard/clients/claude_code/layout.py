@@ -97,7 +97,6 @@ def _base36(number: int) -> str:
 
 
 def path_info(path: str) -> PathInfo:
-    """Give what a relative path says."""
     session_id, stem = session_of(path) or "", ""
     if (
         path.count("/") < _PROJECT_PARTS
@@ -140,7 +139,6 @@ def _session_in_projects(parts: list[str]) -> str | None:
 
 
 def agent_of(path: str) -> str | None:
-    """Give the agent that a relative path names."""
     if path.startswith("projects/"):
         parts = path.split("/")
         name = parts[-1]

@@ -138,13 +138,11 @@ def full_kind(kind: str, sub: str | None) -> str:
 
 
 def attachment_of(body: wire.Entry) -> wire.Attachment | None:
-    """The attachment of an attachment record."""
     found: wire.Attachment | None = lenient(_attachment, body.attachment)
     return found
 
 
 def progress_of(body: wire.Entry) -> wire.Progress | None:
-    """The inner part of a progress record."""
     found: wire.Progress | None = lenient(_progress, body.data)
     return found
 
@@ -309,7 +307,6 @@ def result_parts(raw: Raw) -> tuple[str, bool]:
 
 
 def raw_is_string(raw: Raw) -> bool:
-    """Whether a raw JSON value is a string."""
     return bytes(memoryview(raw)[:1]) == b'"'
 
 
@@ -329,7 +326,6 @@ def version_of(version: str) -> tuple[int, ...]:
 
 
 def has_image(result: wire.Block) -> bool:
-    """Whether there is an image in a result."""
     return not raw_is_string(result.content) and b'"image"' in bytes(result.content)
 
 

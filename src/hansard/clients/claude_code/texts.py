@@ -78,7 +78,6 @@ class TextFold:
         return [self._of(item) for item in items(line, offset) if type(item) is ParsedLine] or None
 
     def take_rest(self, rest: bytes, offset: int) -> list[RecordTexts]:
-        """The texts of what follows the last newline."""
         return [self._of(item) for item in unfinished(rest, offset, items) if type(item) is ParsedLine]
 
     def _of(self, record: ParsedLine) -> RecordTexts:
@@ -86,12 +85,10 @@ class TextFold:
         return RecordTexts(record.offset, self.is_aside(record), self.texts(record))
 
     def is_aside(self, record: ParsedLine) -> bool:
-        """Whether a record belongs to a subagent."""
         body = record.body
         return self._is_agent or bool(getattr(body, "is_sidechain", None) or getattr(body, "stream_parent_tool", None))
 
     def texts(self, record: ParsedLine) -> list[Text]:
-        """The texts of the next record."""
         body = record.body
         kept = self._kept
         if record.kind == "queue-operation":
@@ -262,7 +259,6 @@ def _block_text(block: wire.Block, number: int, is_error: bool) -> Text | None:
 
 
 def line_texts(line: bytes, offset: int, *, is_aside: bool) -> list[RecordTexts]:
-    """The texts of a line by itself."""
     found = []
     for item in items(line, offset):
         if type(item) is ParsedLine:

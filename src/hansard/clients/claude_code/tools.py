@@ -21,13 +21,11 @@ _NOTICE = 20_000  # characters
 
 
 def tool_kind(tool: str) -> ToolKind:
-    """What a tool is for."""
     known = TOOLS.get(tool)
     return known[0] if known is not None else "mcp" if tool.startswith(MCP) else "other"
 
 
 def tool_names(kind: ToolKind) -> list[str]:
-    """The tools of a kind."""
     return [name for name, (known, _) in TOOLS.items() if known == kind]
 
 

@@ -178,7 +178,6 @@ def _split(split: wire.CacheCreation | None) -> tuple[int, int]:
 
 
 def first_tool(content: str | list[wire.Block] | None) -> str:
-    """The first tool that a line calls."""
     if isinstance(content, list):
         for block in content:
             if block.type in CALL_BLOCKS:

@@ -41,7 +41,6 @@ _STATS_RULE = "the client's statistics: the sum of all lines, up to the day they
 
 
 def stated_sessions(reader: Reader) -> list[str]:
-    """The sessions with totals from the client."""
     return [row[0] for row in reader.rows("SELECT session_id FROM sessions WHERE cost_state NOT IN ('', '{}')")]
 
 

@@ -343,7 +343,6 @@ class UsageLines:
         return first
 
     def _day(self, ts: int) -> str:
-        """The local day of a time."""
         quarter = ts // QUARTER
         day = self._days.get(quarter)
         if day is None:

@@ -106,7 +106,6 @@ SHOWN = (LINES, CCUSAGE, AGENTSVIEW, TOKSCALE)
 
 
 def missing(models: frozenset[str]) -> Change:
-    """The change when a price list lacks models."""
     return Change("missing_model", f"its price list has no {', '.join(sorted(models))}", {"missing": models})
 
 

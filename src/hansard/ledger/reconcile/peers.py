@@ -49,7 +49,6 @@ class Report:
 
 
 def read(data: bytes) -> Report:
-    """Recognise a report by its shape."""
     try:
         value = json.loads(data, parse_float=Decimal)
     except (ValueError, RecursionError):
@@ -218,7 +217,6 @@ def _models(report: Report, parts: list[dict[str, Any]]) -> None:
 
 
 def _days(report: Report, rows: list[dict[str, Any]], *, only: bool) -> None:
-    """The first and last day of a report."""
     days = [str(row.get("date", row.get("period"))) for row in rows]
     days = sorted(day for day in days if _DAY.fullmatch(day))
     if only and days:

@@ -83,11 +83,9 @@ class Count:
         rates.attach(self._db)
 
     def total(self, rule: Rule) -> Counted:
-        """The total of a rule."""
         return self._ask(rule, by_model=False)[""]
 
     def by_model(self, rule: Rule) -> dict[str, Counted]:
-        """The same for each model."""
         return self._ask(rule, by_model=True)
 
     def _ask(self, rule: Rule, *, by_model: bool) -> dict[str, Counted]:
@@ -195,7 +193,6 @@ def _messages(rule: Rule) -> tuple[str, tuple[Any, ...]]:
 
 
 def _lines(rule: Rule) -> tuple[str, tuple[Any, ...]]:
-    """Which lines the rule includes."""
     terms = []
     values: list[Any] = []
     kinds = [ANSWER]
@@ -282,6 +279,5 @@ def walk(count: Count, habit: MethodRules, ours: Counted) -> CountingMethod:
 
 
 def add(steps: list[DifferenceStep], cause: str, about: str, amount: Counted) -> None:
-    """Add a step if it has any effect."""
     if amount:
         steps.append(DifferenceStep(cause, about, amount))

@@ -80,7 +80,6 @@ class Ask:
 
     @property
     def now(self) -> datetime:
-        """The time of the answer."""
         return self.packer.now
 
     @property
@@ -116,7 +115,6 @@ class Tool(Struct, frozen=True, dict=True):
         return [_described(self.request, one) if isinstance(one, str) else one for one in self.takes]
 
     def listed(self) -> dict[str, Any]:
-        """The entry of `tools/list`."""
         return {
             "name": self.name,
             "title": self.title,
@@ -132,7 +130,6 @@ class Tool(Struct, frozen=True, dict=True):
         }
 
     def read_arguments(self, given: Any) -> tuple[Limits, Struct]:
-        """Decode the arguments of a call."""
         try:
             limits: Any = msgspec.convert(given or {}, self.arguments, strict=False)
         except msgspec.ValidationError as error:
@@ -147,7 +144,6 @@ def _described(request: type[Struct], name: str) -> Argument:
 
 
 def find_tool(name: str) -> Tool:
-    """The tool with that name."""
     if name not in NAMES:
         raise UsageError(f"unknown tool {name!r}; there are {', '.join(NAMES)}")
     tool = import_module(f"hansard.mcp.tools.{name}").TOOL

@@ -115,7 +115,6 @@ def part_text(part: Part) -> str:
 
 
 def passage_of(text: Text, thread: Thread, packer: Packer, turn: int) -> Passage:
-    """A text with its origin."""
     item = text.item
     tool = item.title if item.kind == "tool" else ""
     called = item.thread.agent if item.thread is not None else None

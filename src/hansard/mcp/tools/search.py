@@ -30,7 +30,6 @@ class SearchAnswer(Answer):
 
 
 def run(ask: Ask, request: SearchRequest) -> SearchAnswer:
-    """The passages that answer a query, the best first."""
     packer = ask.packer
     with_output = request.command_output
     shown_kinds = None if with_output else "-kind:result"

@@ -140,7 +140,6 @@ def _of_commit(ask: Ask, name: str) -> str:
 
 
 def row_of(ask: Ask, session: Session, *, with_project: bool) -> SessionRow:
-    """A session as a row."""
     packer = ask.packer
     is_titled = session.title_source not in ("prompt", "none", "command")
     return SessionRow(

@@ -71,7 +71,6 @@ class _Text(QueryPart, frozen=True, eq=False):
 
     @classmethod
     def read(cls, given: FieldValue) -> Iterator[Self]:
-        """The field with its value."""
         yield cls(given.value, given.start, given.end)
 
 
@@ -222,7 +221,6 @@ class Tool(QueryPart, frozen=True, eq=False):
 
     @classmethod
     def read(cls, given: FieldValue) -> Iterator[Self]:
-        """The field with its value."""
         value = given.value if given.prefix else given.value.removesuffix("*")
         if not value:
             given.fail("tool: needs a name before the star, for example tool:mcp__*")
@@ -332,7 +330,6 @@ class _Moment(QueryPart, frozen=True, eq=False):
 
     @classmethod
     def read(cls, given: FieldValue) -> Iterator[Self]:
-        """The field with its time."""
         yield cls(cls._bound(_span(given)), given.start, given.end)
 
     @classmethod
@@ -394,7 +391,6 @@ class On(QueryPart, frozen=True, eq=False):
 
     @classmethod
     def read(cls, given: FieldValue) -> Iterator[Self]:
-        """The field with its span."""
         span = _span(given, whole=True)
         if span.start == span.end:
             given.fail(
@@ -436,7 +432,6 @@ class Cost(_Amount["Decimal"], frozen=True):
 
     @classmethod
     def read(cls, given: FieldValue) -> Iterator[Self]:
-        """The field with its amount."""
         sign, _, amount, unit = _amount(given)
         if amount is None or unit:
             given.fail(f"{shown(given.value)} is not a cost; use for example cost:>1, cost:<=0.50 or cost:$2")
@@ -452,7 +447,6 @@ class Tokens(_Amount[int], frozen=True):
 
     @classmethod
     def read(cls, given: FieldValue) -> Iterator[Self]:
-        """The field with its number."""
         sign, dollar, amount, unit = _amount(given)
         number = None if amount is None or dollar else amount * _UNITS[unit]
         if number is None or number != int(number) or number > _MOST:

@@ -35,7 +35,6 @@ def per_cent(part: float, whole: float = 1) -> str:
 
 
 def pixels(value: float) -> str:
-    """A height or a place in pixels."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 

@@ -50,7 +50,6 @@ def draw_blame(report: BlameReport, columns: int, paint: Paint, now: datetime) -
 
 
 def draw_commit(report: CommitReport, columns: int, paint: Paint, now: datetime) -> Iterator[str]:
-    """A commit, file by file."""
     commit = report.commit
     yield f"{paint('commit ' + commit.commit, 'yellow')}  {one_line(commit.author)}  {paint(when(commit.committed_at, now), 'dim')}"
     yield f"    {one_line(commit.subject)}"

@@ -82,7 +82,6 @@ class Drawing:
             yield from self.item(item)
 
     def header(self, turn: Turn, *, finished: bool = True) -> str:
-        """The line above a turn."""
         when = clock(turn.started_at)
         if turn.started_at is not None and (day := local(turn.started_at).date()) != self._day:
             self._day = day
@@ -215,7 +214,6 @@ class Drawing:
         yield from self._cut(f"[{one_line(label)}] {text.strip()}", most, DIM)
 
     def _cut(self, text: str, most: int | None, style: str) -> Iterator[str]:
-        """A text, or its beginning."""
         lines = self._text.words(text, style)
         shown = lines[:most]
         yield from _indented(2, shown)
@@ -354,7 +352,6 @@ def _indented(columns: int, lines: Iterator[str] | list[str]) -> Iterator[str]:
 
 
 def measures(turn: Turn) -> list[str]:
-    """How long a turn took, and what it used."""
     facts, given = turn_facts(turn)
     if turn.api_messages:
         facts += [

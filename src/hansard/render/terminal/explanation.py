@@ -37,7 +37,6 @@ _MANY_LINES = 8
 
 
 def lay_out(explanation: Explanation, zone: Zone, names: ProjectNames, columns: int, paint: Paint) -> list[str]:
-    """The lines of the answer."""
     sheet = _Layout(zone, names, columns, paint)
     return [
         *sheet.head(explanation),

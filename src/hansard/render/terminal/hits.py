@@ -51,7 +51,6 @@ class HitStyle(Struct, frozen=True):
 
 
 def session_lines(found: Sequence[SessionHits], look: HitStyle) -> Iterator[str]:
-    """Sessions, each with its best hits."""
     look = look.readable()
     for number, session in enumerate(found):
         if number:

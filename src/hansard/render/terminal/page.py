@@ -30,7 +30,6 @@ _SOURCE = {
 
 
 def head(session: Session, agent: Agent | None, board: Board) -> Iterator[str]:
-    """The title, the place, the figures and the id."""
     title = one_line(session.title[:1000]) or "(untitled)"
     if agent is not None:
         title = f"{one_line(agent.name)} (subagent of: {title})"

@@ -134,7 +134,6 @@ class Board(NamedTuple):
             yield from (f"  {other}" for other in others)
 
     def paint(self, text: str, style: str) -> str:
-        """Short clean text in a colour."""
         return f"\x1b[{style}m{text}\x1b[0m" if self.colours and style and text else text
 
 

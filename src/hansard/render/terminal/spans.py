@@ -85,7 +85,6 @@ _STYLES = {
 
 
 def code_lines(text: str, language: str) -> list[list[Span]]:
-    """The lines of clean code."""
     from hansard.render.highlighting import lexer_name
 
     name = lexer_name(text, language)
