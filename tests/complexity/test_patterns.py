@@ -52,7 +52,6 @@ EXAMPLES: dict[tuple[str, str], str | re.Pattern[Any]] = {
     ("hansard.pricing.book", "pattern"): "of the price data, only compiled",
     ("hansard.pricing.rates", "pattern"): "of the price data, over names of at most 200 characters",
     ("hansard.sources.roots", "pattern"): "over a variable of the environment",
-    ("hansard.render.highlighting", "'|'.join(sources)"): "Pygments' own rules, over texts of bounded length",
 }
 # Not linear, but over texts of bounded length.
 BOUNDED = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any
 
 from hansard.render.text import wrap
 
@@ -85,13 +84,13 @@ _STYLES = {
 
 
 def code_lines(text: str, language: str) -> list[list[Span]]:
-    from hansard.render.highlighting import lexer_name
+    from hansard.render.highlighting import lexer_name, lexer_of
 
     name = lexer_name(text, language)
     if not name:
         return [[("", line)] for line in text.split("\n")]
     lines: list[list[Span]] = [[]]
-    for _, kind, piece in _lexer(name).get_tokens_unprocessed(text):
+    for _, kind, piece in lexer_of(name).get_tokens_unprocessed(text):
         style = _style(kind)
         first, *others = piece.split("\n")
         lines[-1].append((style, first))
@@ -104,10 +103,3 @@ def _style(kind: object) -> str:
     from hansard.render.highlighting import look_up
 
     return look_up(kind, _STYLES)
-
-
-@cache
-def _lexer(language: str) -> Any:
-    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
-
-    return get_lexer_by_name(language)
