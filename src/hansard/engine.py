@@ -512,14 +512,7 @@ class Hansard:
     ) -> ToolCall:
         """One call with its input and its result, by the location of its block: a transcript's path and a byte offset."""
         return hansard.thread.locate.read_call(
-            self.reader,
-            self.record,
-            transcript,
-            offset,
-            block,
-            session_id=session_id,
-            root=root,
-            generation=generation,
+            self.reader, self.record, transcript, offset, block, session_id=session_id, root=root, generation=generation
         )
 
     def listed_call(self, call: Call) -> ToolCall | None:

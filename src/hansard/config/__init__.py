@@ -61,11 +61,7 @@ class Settings(NamedTuple):
 
 
 def load(
-    environ: Mapping[str, str],
-    *,
-    home: str | None = None,
-    roots: Sequence[str] = (),
-    follow_links: Sequence[str] = (),
+    environ: Mapping[str, str], *, home: str | None = None, roots: Sequence[str] = (), follow_links: Sequence[str] = ()
 ) -> Settings:
     """Combine the settings; `home`, `roots` and `follow_links` come from the command line."""
     path, values = _read_file()

@@ -88,12 +88,7 @@ class Pattern:
 
 
 def compile_pattern(
-    pattern: str | bytes,
-    *,
-    fixed: bool = False,
-    ignore_case: bool = False,
-    word: bool = False,
-    re2: bool = True,
+    pattern: str | bytes, *, fixed: bool = False, ignore_case: bool = False, word: bool = False, re2: bool = True
 ) -> Pattern:
     """Compile a pattern; an invalid one is a UsageError that points at the position."""
     syntax = translate(pattern, fixed=fixed, ignore_case=ignore_case)

@@ -83,30 +83,20 @@ RULES = (
         ),
     ),
     Rule(
-        "github-token",
-        ("gh", "github_pat_"),
-        re.compile(r"gh[pousr]_[A-Za-z0-9]{30,}+|github_pat_\w{20,}+", re.ASCII),
+        "github-token", ("gh", "github_pat_"), re.compile(r"gh[pousr]_[A-Za-z0-9]{30,}+|github_pat_\w{20,}+", re.ASCII)
     ),
     Rule(
         "gitlab-token",
         ("gl",),
         re.compile(r"gl(?:pat|ptt|dt|rt|cbt|agent|oas|soat|ft|imt|ffct)-[\w.-]{20,}+", re.ASCII),
     ),
-    Rule(
-        "aws-access-key",
-        ("akia", "asia", "abia", "acca"),
-        re.compile(r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}"),
-    ),
+    Rule("aws-access-key", ("akia", "asia", "abia", "acca"), re.compile(r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}")),
     Rule(
         "google-key",
         ("aiza", "ya29.", "gocspx-"),
         re.compile(r"AIza[\w-]{35}|ya29\.[\w-]{20,}+|GOCSPX-[\w-]{20,}+", re.ASCII),
     ),
-    Rule(
-        "slack-token",
-        ("xox", "xapp-"),
-        re.compile(r"xox[abceoprs]-[\w-]{10,}+|xapp-\d-[\w-]{20,}+", re.ASCII),
-    ),
+    Rule("slack-token", ("xox", "xapp-"), re.compile(r"xox[abceoprs]-[\w-]{10,}+|xapp-\d-[\w-]{20,}+", re.ASCII)),
     Rule(
         "webhook-url",
         ("hooks.slack.com/", "discord"),
@@ -144,20 +134,7 @@ RULES = (
     Rule("age-key", ("age-secret-key-1",), re.compile(r"(?i)AGE-SECRET-KEY-1[A-Z0-9]{50,}+")),
     Rule(
         "service-token",
-        (
-            "gsk_",
-            "xai-",
-            "r8_",
-            "sbp_",
-            "shp",
-            "lin_api_",
-            "ntn_",
-            "atatt3",
-            "nrak-",
-            "gl",
-            "pplx-",
-            "figd_",
-        ),
+        ("gsk_", "xai-", "r8_", "sbp_", "shp", "lin_api_", "ntn_", "atatt3", "nrak-", "gl", "pplx-", "figd_"),
         re.compile(
             r"(?=[fglnprsx][a-z8]|AT|NR)(?:gsk_[A-Za-z0-9]{40,}+|xai-[A-Za-z0-9]{60,}+|r8_[A-Za-z0-9]{36,}+|sbp_[0-9a-f]{40}|shp(?:at|ca|pa|ss)_[0-9a-f]{32}"
             r"|lin_api_[A-Za-z0-9]{32,}+|ntn_[A-Za-z0-9]{40,}+|ATATT3[\w=-]{24,}+|NRAK-[A-Z0-9]{27}|glsa_\w{32,}+|pplx-[A-Za-z0-9]{40,}+|figd_[\w-]{36,}+)",
@@ -189,12 +166,7 @@ RULES = (
         lambda value: value.endswith("=") or (len(value) >= 12 and _is_random(value)),
         is_token=False,
     ),
-    Rule(
-        "netrc",
-        ("login",),
-        re.compile(r"login\s[^\s]{1,128}+\s{1,8}+password\s([^\s\[]{4,256}+)"),
-        is_token=False,
-    ),
+    Rule("netrc", ("login",), re.compile(r"login\s[^\s]{1,128}+\s{1,8}+password\s([^\s\[]{4,256}+)"), is_token=False),
     Rule(
         "password",
         ("pass", "pwd"),

@@ -205,12 +205,7 @@ def _title(db: Sql, session_id: str, lead: Part, *, is_main: bool) -> tuple[str,
     state = lead.state
     custom = state.custom_title or file_title(db, session_id)
     yours = own_title(db, session_id)
-    for title, source in (
-        (yours, "yours"),
-        (custom, "custom"),
-        (state.agent_name, "agent"),
-        (state.ai_title, "ai"),
-    ):
+    for title, source in ((yours, "yours"), (custom, "custom"), (state.agent_name, "agent"), (state.ai_title, "ai")):
         if title.strip():
             return title.strip(), source
     row = db.execute(

@@ -223,8 +223,7 @@ def derive_links(db: Sql, session_id: str, parts: Collection[Part], lead: Part |
         (session_id,),
     )
     db.execute(
-        "DELETE FROM links WHERE source = ? AND relation IN ('continued_in', 'replay', 'summary')",
-        (session_id,),
+        "DELETE FROM links WHERE source = ? AND relation IN ('continued_in', 'replay', 'summary')", (session_id,)
     )
     found: set[Link] = set()
     for part in parts:

@@ -237,8 +237,7 @@ class RowIndex(Disposable):
                 self.db.execute(schema.INDEXES)
                 has_indexes = True
             row = self.db.execute(
-                "SELECT min(id) FROM messages WHERE key = ? AND id BETWEEN ? AND ?",
-                (key, base, base + OFFSET_MASK),
+                "SELECT min(id) FROM messages WHERE key = ? AND id BETWEEN ? AND ?", (key, base, base + OFFSET_MASK)
             ).fetchone()
             return row[0] if row else None
 

@@ -90,9 +90,7 @@ _PROMPTS: dict[str, dict[str, Any]] = {
     "continue_from": {
         "title": "Continue from a session",
         "description": "Pick up where an earlier session of this repository left off.",
-        "arguments": [
-            {"name": "session", "description": "Session id; by default the latest one", "required": False},
-        ],
+        "arguments": [{"name": "session", "description": "Session id; by default the latest one", "required": False}],
     },
     "what_did_we_decide": {
         "title": "What did we decide about ...",

@@ -119,10 +119,7 @@ Under = Annotated[str | None, about("Only files below this folder: a path with a
 PathWords = Annotated[str | None, about("Only files with all these words in their path.")]
 ToolName = Annotated[str | None, about("Only this tool or MCP server; a trailing * matches a prefix.")]
 ModelName = Annotated[str | None, about("Only models whose name contains this.", metavar="TEXT")]
-Match = Annotated[
-    str | None,
-    about("Only sessions that match this query, as in `hansard search`.", metavar="WORDS"),
-]
+Match = Annotated[str | None, about("Only sessions that match this query, as in `hansard search`.", metavar="WORDS")]
 Timezone = Annotated[str | None, about("Time zone of days, e.g. Europe/Berlin; your own by default.", metavar="ZONE")]
 Progress = Callable[[int, int], None]  # done, total
 
@@ -393,8 +390,7 @@ class ExplainRequest(_Target, frozen=True, kw_only=True):
         str | Sequence[str] | None, about("The report that `key` is a row of.", choices=DIMENSIONS, several=True)
     ] = None
     key: Annotated[
-        Sequence[str | None],
-        about("The row's values in the order of `by`, one parameter each; empty means unknown."),
+        Sequence[str | None], about("The row's values in the order of `by`, one parameter each; empty means unknown.")
     ] = ()
     mode: Mode = "auto"
     limit: Annotated[int | None, about("Maximum number of messages, the most expensive first.", ge=1, le=200)] = 20
@@ -482,8 +478,7 @@ class ExportRequest(_ExportTo, frozen=True, kw_only=True):
         str | None, about("Output format; by default, from the extension of PATH.", choices=EXPORT_FORMATS)
     ] = None
     tables: Annotated[
-        Sequence[str],
-        about("For csv and parquet: only this table; repeatable.", option="--table", metavar="NAME"),
+        Sequence[str], about("For csv and parquet: only this table; repeatable.", option="--table", metavar="NAME")
     ] = ()
     timezone: Annotated[
         str | None, about("Time zone shown in pages, e.g. Europe/Berlin; your own by default.", metavar="ZONE")

@@ -37,11 +37,7 @@ def schema_components(
 def _follow_as_plain(definitions: dict[str, Schema]) -> None:
     """Adjust the schemas of classes that define their JSON form in `as_plain`."""
     if facts := definitions.get("CallFacts"):
-        definitions["CallFacts"] = {
-            "description": facts["description"],
-            "type": "array",
-            "items": {"type": "string"},
-        }
+        definitions["CallFacts"] = {"description": facts["description"], "type": "array", "items": {"type": "string"}}
     if pricing := definitions.get("Pricing"):
         fields = definitions["PriceData"]["properties"] | pricing["properties"]
         del fields["data"]

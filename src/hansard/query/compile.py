@@ -435,9 +435,7 @@ _WITHIN = _within_day()
 _OF_MODEL = "rate IN (SELECT r.id FROM rates r WHERE r.model LIKE ? ESCAPE '\\')"
 
 MEANINGS: dict[str, Meaning] = {
-    "kind": Meaning(
-        mark=lambda node: f'mark : "{ERROR if node.value == "error" else kind_mark(node.value)}"',
-    ),
+    "kind": Meaning(mark=lambda node: f'mark : "{ERROR if node.value == "error" else kind_mark(node.value)}"'),
     "role": Meaning(mark=lambda node: f"mark : ({_role_marks(node)})"),
     "tool": Meaning(
         session=lambda compiler, node: Condition(

@@ -130,13 +130,7 @@ def lost_prompts(reader: Reader) -> Iterator[Typed]:
 
 
 def _prompts(
-    reader: Reader,
-    where: str,
-    values: list[Any],
-    *,
-    ascending: bool,
-    texts: bool,
-    start: tuple[Any, ...] | None = None,
+    reader: Reader, where: str, values: list[Any], *, ascending: bool, texts: bool, start: tuple[Any, ...] | None = None
 ) -> Iterator[tuple[Typed, int]]:
     """The matching prompts, each once, with the number of its other copies; roughly from `start` on."""
     copies = find_prompt_copies(reader)

@@ -27,15 +27,7 @@ from hansard.storage import OFFSET_BITS, OFFSET_MASK
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
 
-_LINKS = {
-    "fork": 1.0,
-    "branch": 1.0,
-    "continued_in": 1.0,
-    "resumed": 1.0,
-    "context": 0.8,
-    "clear": 0.4,
-    "summary": 0.2,
-}
+_LINKS = {"fork": 1.0, "branch": 1.0, "continued_in": 1.0, "resumed": 1.0, "context": 0.8, "clear": 0.4, "summary": 0.2}
 _CHANGED, _READ = 1.0, 0.4  # what a file weighs in a session that changed it, or only read it
 _SAME_PROJECT, _SAME_BRANCH, _SAME_TIME = 0.04, 0.02, 0.04
 _WORDS = 0.8  # weight of words relative to files

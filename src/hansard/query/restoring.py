@@ -129,11 +129,7 @@ def _pointed(record: Record, roots: Mapping[int, RootRow], files: Mapping[Place,
 
 
 def _left_behind(
-    reader: Reader,
-    record: Record,
-    roots: Mapping[int, RootRow],
-    known: dict[Place, Known],
-    chosen: Collection[Place],
+    reader: Reader, record: Record, roots: Mapping[int, RootRow], known: dict[Place, Known], chosen: Collection[Place]
 ) -> set[Place]:
     """Files that are missing because their project's folder was renamed, and are complete in the new one."""
     copies: dict[Place, list[Place]] = {}

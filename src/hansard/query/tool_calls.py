@@ -23,15 +23,8 @@ if TYPE_CHECKING:
     from hansard.model.requests import CallsRequest
     from hansard.query.language import Node
 
-SORTS = {
-    "newest": "coalesce(c.ts, -1)",
-    "slowest": "coalesce(max(0, c.result_ts - c.ts), -1)",
-}
-_KINDS = {
-    "all": "1",
-    "changes": "c.change IS NOT NULL",
-    "errors": "c.is_error = 1",
-}
+SORTS = {"newest": "coalesce(c.ts, -1)", "slowest": "coalesce(max(0, c.result_ts - c.ts), -1)"}
+_KINDS = {"all": "1", "changes": "c.change IS NOT NULL", "errors": "c.is_error = 1"}
 KINDS = tuple(_KINDS)
 _DETAILS = (
     "SELECT c.id, c.tool, c.ts, c.path, c.change, c.added, c.removed, c.result_ts, c.is_error, c.result_id, c.tool_use_id,"
@@ -151,13 +144,7 @@ def _call(row: Any) -> Call:
     )
 
 
-FILE_SORTS = {
-    "last": "last",
-    "changes": "changes",
-    "lines": "added + removed",
-    "sessions": "sessions",
-    "path": "path",
-}
+FILE_SORTS = {"last": "last", "changes": "changes", "lines": "added + removed", "sessions": "sessions", "path": "path"}
 _MOST_ENTRIES = 300  # entries of a folder
 # SQLite guarantees that the session beside a single max() comes from the row with the latest time.
 _FILES = (

@@ -269,8 +269,7 @@ class Lineage(Database):
         ]
         self._run("UPDATE store SET revision = ?", (revision,))
         self._run(
-            "INSERT INTO revision (id, at, hash) VALUES (?, ?, ?)",
-            (revision, self._moment, next_hash(hash_, entries)),
+            "INSERT INTO revision (id, at, hash) VALUES (?, ?, ?)", (revision, self._moment, next_hash(hash_, entries))
         )
         self._run_many("INSERT INTO entry (revision_id, kind, ref, size, hash) VALUES (?, ?, ?, ?, ?)", entries)
 

@@ -230,8 +230,7 @@ class Files(Lineage):
         """The id and the current generation and snapshot of a file, which is entered when new."""
         bound = bind_name(path)
         row = self._one_or_none(
-            "SELECT id, generation_id, snapshot_id FROM file WHERE root_id = ? AND path = ?",
-            (root_id, bound),
+            "SELECT id, generation_id, snapshot_id FROM file WHERE root_id = ? AND path = ?", (root_id, bound)
         )
         if row is not None:
             return row[0], row[1], row[2]

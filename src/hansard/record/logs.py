@@ -119,10 +119,7 @@ class Logs(Files):
             " SELECT id, 1, 0, 0, 0, ? FROM file WHERE id >= ? ORDER BY id",
             (self._moment, first_file),
         )
-        self._run(
-            "UPDATE file SET generation_id = id + ? WHERE id >= ?",
-            (last - last_file, first_file),
-        )
+        self._run("UPDATE file SET generation_id = id + ? WHERE id >= ?", (last - last_file, first_file))
         for generation in range(last - len(files) + 1, last + 1):
             self._touch(LOG, generation)
 
@@ -163,10 +160,7 @@ class Logs(Files):
         file_id, size = (tail.file_id, tail.start + len(tail.raw)) if tail is not None else self._current(generation)
         if mark.offset != size:
             raise ValueError(f"generation {generation} holds {size} bytes, the mark says {mark.offset}")
-        self._run(
-            "UPDATE generation SET mtime_ns = ?, mode = ? WHERE id = ?",
-            (mark.mtime_ns, mode, generation),
-        )
+        self._run("UPDATE generation SET mtime_ns = ?, mode = ? WHERE id = ?", (mark.mtime_ns, mode, generation))
         self._mark_file(file_id, size, mark)
 
     def size(self, generation: int) -> int:

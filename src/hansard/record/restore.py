@@ -202,16 +202,7 @@ def _item(record: Record, version: Generation | Snapshot, base: str, target: str
         action, reason = RestoreAction.IMPOSSIBLE, str(error)
     unproven_from = record.unproven_from(LOG if is_log else SNAPSHOT, version.id)
     return RestoreItem(
-        version.path,
-        target,
-        version.size,
-        action,
-        version.mtime_ns,
-        base,
-        generation,
-        snapshot,
-        reason,
-        unproven_from,
+        version.path, target, version.size, action, version.mtime_ns, base, generation, snapshot, reason, unproven_from
     )
 
 

@@ -55,8 +55,7 @@ class Snapshots(Files):
         new = True
         if content is None:
             content_id = self._insert(
-                "INSERT INTO content (hash, size, data) VALUES (?, ?, ?)",
-                (digest, len(data), self._codec.pack(data)),
+                "INSERT INTO content (hash, size, data) VALUES (?, ?, ?)", (digest, len(data), self._codec.pack(data))
             )
         else:
             content_id = content[0]

@@ -267,12 +267,7 @@ TURNS = View(
             "where the next turn begins; null for the last",
         ),
         ("turn", "integer", "t.number", "1, 2, ... in the thread"),
-        (
-            "kind",
-            "text",
-            _TURN_KIND,
-            "prompt, command, bash; empty where nobody asked",
-        ),
+        ("kind", "text", _TURN_KIND, "prompt, command, bash; empty where nobody asked"),
         ("text", "text", "p.text", "what was typed; null where it was not"),
         ("started_at", "time", "coalesce(min(p.ts, t.first_ts), p.ts, t.first_ts)", ""),
         ("last_at", "time", "coalesce(max(p.ts, t.last_ts), p.ts, t.last_ts)", "the last record of it"),
@@ -335,12 +330,7 @@ BLOCKS = View(
 )
 
 _CALL = "LEFT JOIN blocks b ON b.id = c.id LEFT JOIN messages m ON m.id = c.message_id"
-_COPIED_CALL = (
-    "is_copy",
-    "boolean",
-    "c.id IN (SELECT id FROM copied_calls)",
-    "another row is the same call",
-)
+_COPIED_CALL = ("is_copy", "boolean", "c.id IN (SELECT id FROM copied_calls)", "another row is the same call")
 
 TOOL_CALLS = View(
     "tool_calls",
@@ -398,12 +388,7 @@ PROMPTS = View(
         ("at", "time", "p.ts", ""),
         ("project", "text", "coalesce(s.project, p.project, '')", ""),
         ("text", "text", "p.text", ""),
-        (
-            "is_copy",
-            "boolean",
-            "p.id NOT IN (SELECT id FROM counted_prompts)",
-            "another row is the same prompt",
-        ),
+        ("is_copy", "boolean", "p.id NOT IN (SELECT id FROM counted_prompts)", "another row is the same prompt"),
     ),
     f"{_FROM_TRANSCRIPTS.format(table='prompts', x='p')}"
     " LEFT JOIN sessions s ON s.session_id = coalesce(nullif(t.session_id, ''), p.session_id)",

@@ -308,37 +308,37 @@ def store_error(error: apsw.Error, path: str, damaged: Callable[[apsw.Error], Ha
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
         return StoreBusy(
             f"{path}: another process is writing to it and did not finish in time. "
-            "Wait for it to end (another sync or watch?), then run this again.",
+            "Wait for it to end (another sync or watch?), then run this again."
         )
     if is_page_damage(error):
         return damaged(error)
     if isinstance(error, apsw.FullError) or getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE:
         return StoreUnusable(
             f"{path}: no space left to write. What was being written was undone, everything before is intact. "
-            "Free some space, or move the data directory to a larger disk and name it with --home, then run this again.",
+            "Free some space, or move the data directory to a larger disk and name it with --home, then run this again."
         )
     if isinstance(error, (apsw.ReadOnlyError, apsw.CantOpenError)):
         blamed = unwritable_file(path)
         if blamed != path:
             return StoreUnusable(
                 f"{blamed}: SQLite keeps this file beside the database and cannot write to it. End the programs that use this "
-                "store, then make it a file of yours with mode 0600, or remove it if its name ends in -shm, and run this again.",
+                "store, then make it a file of yours with mode 0600, or remove it if its name ends in -shm, and run this again."
             )
     if isinstance(error, apsw.ReadOnlyError):
         return StoreUnusable(
             f"{path}: readable but not writable. Check the permissions of the file and of its directory, "
-            "or name another data directory with --home.",
+            "or name another data directory with --home."
         )
     if isinstance(error, (apsw.CantOpenError, apsw.PermissionsError)):
         return StoreUnusable(
             f"{path}: it cannot be opened ({error}). Check that you may read and write this file and its directory, "
-            "or name another data directory with --home.",
+            "or name another data directory with --home."
         )
     if isinstance(error, apsw.TooBigError):
         return StoreUnusable(f"{path}: a file is too large to be kept whole ({error}). Leave it out.")
     return StoreUnusable(
         f"{path}: the database could not be read or written ({type(error).__name__}: {error}). "
-        "Check the disk; everything that was committed before is intact.",
+        "Check the disk; everything that was committed before is intact."
     )
 
 
@@ -354,5 +354,5 @@ def os_error(error: OSError, path: str) -> StoreUnusable:
         )
     return StoreUnusable(
         f"{path}: it cannot be created ({error.strerror or error}). "
-        "Check the permissions of its directory, or name another data directory with --home.",
+        "Check the permissions of its directory, or name another data directory with --home."
     )

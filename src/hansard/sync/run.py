@@ -84,12 +84,7 @@ def sync(
 
 
 def _sync(
-    home: str,
-    roots: Sequence[Root],
-    request: SyncRequest,
-    max_file: int,
-    prices: Prices,
-    walks: dict[str, Walk] | None,
+    home: str, roots: Sequence[Root], request: SyncRequest, max_file: int, prices: Prices, walks: dict[str, Walk] | None
 ) -> SyncReport:
     look = _look(home, roots, max_file, prices) if request.only is None and not request.reread else None
     if look is not None and look.is_quiet:

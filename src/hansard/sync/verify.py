@@ -304,12 +304,7 @@ def _repaired(
     lost, copy = _repair(home, roots, before, prices)
     after = look()
     remaining = [*after.mismatches, *(Mismatch(place(home, RECORD), None, None, reason) for reason in lost)]
-    return replace(
-        after,
-        repaired=len(set(before) - set(remaining)),
-        mismatches=remaining,
-        damaged_copy=copy,
-    )
+    return replace(after, repaired=len(set(before) - set(remaining)), mismatches=remaining, damaged_copy=copy)
 
 
 def _repair(

@@ -144,9 +144,7 @@ class ThreadReader:
         self.only: set[str] | None = None  # the records of a subagent inside a main file
         self.inside: frozenset[int] | None = None  # and their offsets
         self.branches = open_branches(
-            reader,
-            self.low,
-            [(line.uuid, line.parent_uuid) for line in self.typed if line.is_prompt and line.uuid],
+            reader, self.low, [(line.uuid, line.parent_uuid) for line in self.typed if line.is_prompt and line.uuid]
         )
         if sidechain_root:
             self.only, self.inside = self._subtree(sidechain_root)
@@ -154,8 +152,7 @@ class ThreadReader:
         self.queued: dict[int, str] = {
             row[0] - self.low: row[1]
             for row in reader.rows(
-                "SELECT id, text FROM prompts WHERE id BETWEEN ? AND ? AND source = 'queued'",
-                self.all_ids,
+                "SELECT id, text FROM prompts WHERE id BETWEEN ? AND ? AND source = 'queued'", self.all_ids
             )
         }
         # Outputs that did not fit their lines: the name of the file beside the transcript -> its snapshot.
@@ -327,13 +324,7 @@ class ThreadReader:
         )
 
     def _add(
-        self,
-        record: Readable,
-        kind: str,
-        text: str,
-        images: int = 0,
-        queued: bool = False,
-        model: str | None = None,
+        self, record: Readable, kind: str, text: str, images: int = 0, queued: bool = False, model: str | None = None
     ) -> None:
         self.entries.append(self._said(record, kind, text, images=images, queued=queued, model=model))
 

@@ -390,8 +390,7 @@ class Thread:
 
     def timeline(self) -> ContextTimeline:
         return self.once(
-            "timeline",
-            lambda: read_timeline(self._source, [start.offset for start in self.starts], self.agents),
+            "timeline", lambda: read_timeline(self._source, [start.offset for start in self.starts], self.agents)
         )
 
     def has_timeline(self) -> bool:

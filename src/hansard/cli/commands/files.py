@@ -55,13 +55,7 @@ _HISTORY = (
 )
 @reads
 def files(
-    cli: Context,
-    request: FilesRequest,
-    words: tuple[str, ...],
-    with_reads: bool,
-    diff: bool,
-    reverse: bool,
-    page: int,
+    cli: Context, request: FilesRequest, words: tuple[str, ...], with_reads: bool, diff: bool, reverse: bool, page: int
 ) -> None:
     """List the files that sessions changed, the latest first; with the PATH of one, its history.
 

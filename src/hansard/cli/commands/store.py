@@ -6,17 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hansard.cli.context import (
-    Command,
-    Context,
-    closed_roots,
-    common,
-    has_store,
-    no_roots,
-    now,
-    reads,
-    warn,
-)
+from hansard.cli.context import Command, Context, closed_roots, common, has_store, no_roots, now, reads, warn
 from hansard.cli.output.progress import SyncBar
 from hansard.errors import HansardError, Incomplete, NotFound, SourceUnreadable, StoreBusy
 from hansard.render.format import incomplete, many, odd_lines, size

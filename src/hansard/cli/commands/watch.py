@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hansard.cli.commands.store import BUSY
-from hansard.cli.context import (
-    Command,
-    Context,
-    common,
-    interrupted_by_sigterm,
-    no_roots,
-    note,
-    now,
-    warn,
-)
+from hansard.cli.context import Command, Context, common, interrupted_by_sigterm, no_roots, note, now, warn
 from hansard.render.format import local, many, project_name, size, titled
 from hansard.render.text import fit
 

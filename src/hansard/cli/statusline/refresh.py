@@ -11,16 +11,7 @@ from typing import TYPE_CHECKING
 from hansard.cli.fast_start import MOST, is_name
 from hansard.cli.statusline.line import ClientInput
 from hansard.cli.statusline.run import line_of, refresh_lock, trouble
-from hansard.cli.statusline.snapshot import (
-    BUSY,
-    FILE,
-    SHAPE,
-    SPOOL,
-    HighWaterMark,
-    Snapshot,
-    find_state,
-    load,
-)
+from hansard.cli.statusline.snapshot import BUSY, FILE, SHAPE, SPOOL, HighWaterMark, Snapshot, find_state, load
 from hansard.directories import data_directory
 from hansard.files import write_private
 

@@ -46,17 +46,7 @@ from hansard.clients.claude_code.usage import (
 from hansard.clients.lines import Issue, ParsedLine, unfinished
 from hansard.clients.protocol import Taken
 from hansard.clients.rows import AgentRef, RowFold
-from hansard.clients.state import (
-    NAME_LENGTH,
-    PATH_LENGTH,
-    OpenCall,
-    Result,
-    State,
-    countable,
-    digest,
-    note,
-    preview,
-)
+from hansard.clients.state import NAME_LENGTH, PATH_LENGTH, OpenCall, Result, State, countable, digest, note, preview
 from hansard.clients.usage import REPEATED_LINE, SIDECHAIN, dated
 
 _input = msgspec.json.Decoder(wire.ToolInput).decode

@@ -86,12 +86,7 @@ def check_sessions(
         "messages shared with other sessions: a fork starts with those of its parent and its parent's subagents",
         whole - compared,
     )
-    add(
-        steps,
-        "no_line",
-        "requests that are not in the transcript: compactions, titles, retries, searches",
-        more,
-    )
+    add(steps, "no_line", "requests that are not in the transcript: compactions, titles, retries, searches", more)
     add(
         steps,
         "not_counted",
@@ -282,10 +277,7 @@ def check_statistics(
     rest = _bare(stated) - _bare(way.total)
     steps = list(way.steps)
     add(
-        steps,
-        "unexplained",
-        "not explained by the stored lines: deleted before they were stored, or not counted",
-        rest,
+        steps, "unexplained", "not explained by the stored lines: deleted before they were stored, or not counted", rest
     )
     return CountingMethod(way.name, way.title, way.rule, ours, _bare(stated), tuple(steps), way.notes)
 

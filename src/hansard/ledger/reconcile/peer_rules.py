@@ -7,11 +7,7 @@ from __future__ import annotations
 
 from hansard.ledger.reconcile.rules import Change, MethodRules
 
-GONE = Change(
-    "gone",
-    "transcripts that were deleted or rewritten: only Hansard still has them",
-    {"live": True},
-)
+GONE = Change("gone", "transcripts that were deleted or rewritten: only Hansard still has them", {"live": True})
 _FORKS = Change("copies", "messages in several transcripts: forks, replays, copied files", {"key": "transcript"})
 _REPEATED = Change("repeated_lines", "repeated lines of one message", {"key": "line"})
 _SYNTHETIC = Change("synthetic", "messages that the client generated itself", {"synthetic": True})
@@ -72,9 +68,7 @@ CCUSAGE = MethodRules(
     (GONE, _STRICT, _CC_KEY, _GREATEST, _SPLIT, _SYNTHETIC, _COPIES, *_CC_PRICES),
 )
 _AV_BESIDE = Change(
-    "old_layout",
-    "subagent files beside the sessions (clients before 2.1) are not read",
-    {"beside": False},
+    "old_layout", "subagent files beside the sessions (clients before 2.1) are not read", {"beside": False}
 )
 _AV_KEY = Change(
     "key",

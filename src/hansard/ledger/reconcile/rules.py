@@ -264,12 +264,7 @@ def walk(count: Count, habit: MethodRules, ours: Counted) -> CountingMethod:
     steps: list[DifferenceStep] = []
     rule = Rule()
     before = count.total(rule)
-    add(
-        steps,
-        "read_otherwise",
-        "lines that differ from the index: run `hansard rebuild`",
-        before - ours,
-    )
+    add(steps, "read_otherwise", "lines that differ from the index: run `hansard rebuild`", before - ours)
     for change in habit.changes:
         rule = replace(rule, **change.how)
         after = count.total(rule)

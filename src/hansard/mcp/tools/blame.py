@@ -156,12 +156,7 @@ def _stretches(report: BlameReport) -> Iterator[_Stretch]:
 
 
 def _add(
-    ask: Ask,
-    answer: BlameAnswer,
-    stretch: _Stretch,
-    edits: dict[tuple[str, int], int],
-    *,
-    with_path: bool,
+    ask: Ask, answer: BlameAnswer, stretch: _Stretch, edits: dict[tuple[str, int], int], *, with_path: bool
 ) -> bool:
     """Add a range, with its edit and commit if they are new; False if there is no room for it."""
     packer = ask.packer

@@ -115,12 +115,7 @@ def stacked_bars(
 
 
 def stacked(
-    columns: Sequence[Column],
-    *,
-    label: str,
-    number: Callable[[Decimal], str],
-    height: int = 220,
-    whole: bool = False,
+    columns: Sequence[Column], *, label: str, number: Callable[[Decimal], str], height: int = 220, whole: bool = False
 ) -> Markup:
     """The chart for a page."""
     drawn = stacked_bars(columns, number=number, height=height, whole=whole)

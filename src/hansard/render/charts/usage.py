@@ -315,10 +315,7 @@ def draw_calls(
         some = [known[day] for day in _days(start, end) if day in known]
         calls, errors = sum(item.calls for item in some), sum(item.errors for item in some)
         title = f"{_words(start, end)}\nCalls  {calls:,}\nFailed  {errors:,}"
-        parts = (
-            Part(_WORKED, Decimal(calls - errors), title),
-            Part(_FAILED, Decimal(errors), title),
-        )
+        parts = (Part(_WORKED, Decimal(calls - errors), title), Part(_FAILED, Decimal(errors), title))
         href = address(start.isoformat(), end.isoformat()) if calls else None
         columns.append(Column(label, title, href, parts if calls else ()))
     name = f"Calls from {_words(first, last)}: {many(sum(item.calls for item in days), 'call')}"

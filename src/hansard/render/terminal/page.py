@@ -38,10 +38,7 @@ def head(session: Session, agent: Agent | None, board: Board) -> Iterator[str]:
     place.append(" ".join(filter(None, (session.other_client, one_line(session.version)))))
     yield from board.lay([(DIM, "  ".join(filter(None, place)))])
     if agent is not None:
-        facts = [
-            span(agent.started_at, agent.ended_at),
-            *agent_counts(agent),
-        ]
+        facts = [span(agent.started_at, agent.ended_at), *agent_counts(agent)]
     else:
         facts = [
             span(session.started_at, session.ended_at),

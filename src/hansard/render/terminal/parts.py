@@ -16,12 +16,7 @@ from hansard.render.text import clean, fit, one_line, width
 
 BRIEF_LINES = 3
 DIFF_LINES = 20
-_STATES = {
-    "completed": ("✓", GREEN),
-    "in_progress": ("▶", YELLOW),
-    "deleted": ("✗", DIM),
-    "chosen": ("✓", GREEN),
-}
+_STATES = {"completed": ("✓", GREEN), "in_progress": ("▶", YELLOW), "deleted": ("✗", DIM), "chosen": ("✓", GREEN)}
 _SIGNS = {"+": GREEN, "-": RED, "@": CYAN}
 _NAME = 20  # columns of a fact's name
 
