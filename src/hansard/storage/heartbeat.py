@@ -8,7 +8,9 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from typing import TypeVar
 
+import msgspec
 from msgspec import Struct
 
 from hansard.files import is_alive, remove_stale_partials, write_private
@@ -18,6 +20,16 @@ _VERIFIED = "last-verify.json"
 _CHECKED = "last-doctor.json"
 _STALE_SECONDS = 60.0
 _DONE_TO_FILES = {"reading": "read", "indexing": "indexed", "text": "searchable"}
+_T = TypeVar("_T")
+
+
+class _Done(Struct, frozen=True):
+    problems: int = 0
+
+
+class _Failure(Struct, frozen=True):
+    at: float | None = None
+    error: str | None = None
 
 
 class Heartbeat(Struct, frozen=True):
@@ -32,11 +44,10 @@ class Heartbeat(Struct, frozen=True):
 def beat(home: str, problems: int) -> None:
     path = os.path.join(home, _DONE)
     with contextlib.suppress(OSError):  # a store on a read-only medium is read all the same
-        content = b'{"problems": %d}' % problems
-        if _read(path) == content:
+        if _load(home, _DONE, _Done) == _Done(problems):
             os.utime(path)
         else:
-            write_private(path, content)
+            write_private(path, b'{"problems": %d}' % problems)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(home, _FAILED))
         remove_stale_partials(home)
@@ -44,33 +55,21 @@ def beat(home: str, problems: int) -> None:
 
 def last_problems(home: str) -> int:
     """What the last complete sync could not keep or index."""
-    data = _read(os.path.join(home, _DONE)) or b""
-    digits = data[len(b'{"problems": ') : -1]
-    return int(digits) if digits.isdigit() else 0
+    return (_load(home, _DONE, _Done) or _Done()).problems
 
 
 def note_failure(home: str, error: BaseException) -> None:
     """Note that a sync did not come to its end."""
-    text = str(error) or type(error).__name__
-    import json
-
-    with contextlib.suppress(OSError):
-        write_private(os.path.join(home, _FAILED), json.dumps({"at": time.time(), "error": text[:1000]}).encode())
+    _save(home, _FAILED, _Failure(time.time(), _text(str(error) or type(error).__name__)))
 
 
 def heartbeat(home: str) -> Heartbeat:
-    done, failed = os.path.join(home, _DONE), _object(os.path.join(home, _FAILED))
+    failed = _load(home, _FAILED, _Failure) or _Failure()
     try:
-        last: float | None = os.stat(done).st_mtime
+        last: float | None = os.stat(os.path.join(home, _DONE)).st_mtime
     except OSError:
         last = None
-    at, error = failed.get("at"), failed.get("error")
-    return Heartbeat(
-        last,
-        last_problems(home),
-        float(at) if isinstance(at, (int, float)) else None,
-        error if isinstance(error, str) else None,
-    )
+    return Heartbeat(last, last_problems(home), failed.at, failed.error)
 
 
 class SyncProgress(Struct, frozen=True):
@@ -86,14 +85,13 @@ class SyncProgress(Struct, frozen=True):
         return f"{self.files:,} of {self.files_total:,} files {_DONE_TO_FILES[self.phase]}"
 
 
+class _Going(SyncProgress, frozen=True):
+    pid: int
+
+
 def note_progress(home: str, progress: SyncProgress) -> None:
     """Let other processes know how far this one's sync is."""
-    content = b'{"pid": %d, "phase": "%s", "files": %d, "files_total": %d}'
-    with contextlib.suppress(OSError):
-        write_private(
-            os.path.join(home, _GOING),
-            content % (os.getpid(), progress.phase.encode(), progress.files, progress.files_total),
-        )
+    _save(home, _GOING, _Going(progress.phase, progress.files, progress.files_total, os.getpid()))
 
 
 def clear_progress(home: str) -> None:
@@ -103,18 +101,14 @@ def clear_progress(home: str) -> None:
 
 def sync_progress(home: str) -> SyncProgress | None:
     """How far a sync is; None when none is going on that takes long."""
-    path = os.path.join(home, _GOING)
-    noted = _object(path)
-    pid, phase, files, total = (noted.get(name) for name in ("pid", "phase", "files", "files_total"))
+    noted = _load(home, _GOING, _Going)
+    if noted is None or noted.phase not in _DONE_TO_FILES or (noted.pid > 0 and not is_alive(noted.pid)):
+        return None
     try:
-        is_stale = time.time() - os.stat(path).st_mtime > _STALE_SECONDS
+        is_stale = time.time() - os.stat(os.path.join(home, _GOING)).st_mtime > _STALE_SECONDS
     except OSError:
         return None
-    if isinstance(pid, int) and pid > 0 and not is_alive(pid):
-        return None
-    if is_stale or phase not in _DONE_TO_FILES or not isinstance(files, int) or not isinstance(total, int):
-        return None
-    return SyncProgress(str(phase), files, total)
+    return None if is_stale else SyncProgress(noted.phase, noted.files, noted.files_total)
 
 
 class LastVerify(Struct, frozen=True):
@@ -122,58 +116,42 @@ class LastVerify(Struct, frozen=True):
 
     at: float  # seconds since 1970
     mismatches: int
-    first: str
+    first: str = ""
 
 
 def note_verify(home: str, mismatches: int, first: str) -> None:
     """Note what a check of the whole record found."""
-    import json
-
-    content = json.dumps({"at": time.time(), "mismatches": mismatches, "first": first[:1000]})
-    with contextlib.suppress(OSError):
-        write_private(os.path.join(home, _VERIFIED), content.encode())
+    _save(home, _VERIFIED, LastVerify(time.time(), mismatches, _text(first)))
 
 
 def last_verify(home: str) -> LastVerify | None:
     """What the last check of the whole record found; None: there was none."""
-    noted = _object(os.path.join(home, _VERIFIED))
-    at, mismatches = noted.get("at"), noted.get("mismatches")
-    if not isinstance(at, (int, float)) or not isinstance(mismatches, int):
-        return None
-    return LastVerify(at, mismatches, str(noted.get("first", "")))
+    return _load(home, _VERIFIED, LastVerify)
 
 
 def note_checked(home: str, name: str, page: int) -> None:
     """Note up to which page a database was checked, so that the next check goes on there."""
-    import json
-
-    path = os.path.join(home, _CHECKED)
-    with contextlib.suppress(OSError):
-        write_private(path, json.dumps({**_object(path), name: page}).encode())
+    _save(home, _CHECKED, {**(_load(home, _CHECKED, dict[str, int]) or {}), name: page})
 
 
 def checked_up_to(home: str, name: str) -> int:
     """Up to which page a database was checked; 0: begin at the beginning."""
-    page = _object(os.path.join(home, _CHECKED)).get(name)
-    return page if isinstance(page, int) and page > 0 else 0
+    return max(0, (_load(home, _CHECKED, dict[str, int]) or {}).get(name, 0))
 
 
-def _object(path: str) -> dict[str, object]:
-    data = _read(path)
-    if not data:
-        return {}
-    import json  # what a sync that finds nothing new can do without
+def _text(text: str) -> str:
+    return text[:1000].encode("utf-8", "replace").decode()
 
+
+def _save(home: str, name: str, value: object) -> None:
+    with contextlib.suppress(OSError):
+        write_private(os.path.join(home, name), msgspec.json.encode(value))
+
+
+def _load(home: str, name: str, kind: type[_T]) -> _T | None:
+    """What one of the files says; None if it is missing or not ours."""
     try:
-        value = json.loads(data)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _read(path: str) -> bytes | None:
-    try:
-        with open(path, "rb") as file:
-            return file.read(1 << 16)
-    except OSError:
+        with open(os.path.join(home, name), "rb") as file:
+            return msgspec.json.decode(file.read(1 << 16), type=kind)
+    except (OSError, ValueError, msgspec.DecodeError):
         return None
