@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 import hansard
+from hansard.errors import UsageError
 from hansard.ledger.dimensions import group_of
 from tests.ledger.making import ONE, TWO, said
 from tests.sync.making import Tree, main_path
@@ -46,5 +47,5 @@ def test_usage_by_group_and_by_pull_request(tree: Tree) -> None:
             report = h.usage(by=by)
             assert {row.key[by]: row.api_messages for row in report.rows} == expected
             assert h.explain(by=by, key=[next(iter(expected))]).figure.api_messages == 1
-    with hansard.open(tree.home) as h:
-        assert [row.key["group"] for row in h.usage(by="group").rows] == [None]
+    with hansard.open(tree.home) as h, pytest.raises(UsageError, match="no group is set"):
+        h.usage(by="group")

@@ -28,8 +28,8 @@ def app_store(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return place / "claude", place / "home"
 
 
-def server_on(home: Path, *roots: Path, folder: str = APP, syncing: bool = False) -> Server:
-    settings = Settings(str(home), tuple(map(str, roots)), 1 << 26)
+def server_on(home: Path, *roots: Path, folder: str = APP, syncing: bool = False, **other: Any) -> Server:
+    settings = Settings(str(home), tuple(map(str, roots)), 1 << 26, **other)
     return Server(Store(settings, syncing=syncing), Repository(folder))
 
 

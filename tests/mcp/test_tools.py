@@ -216,6 +216,16 @@ def test_usage_adds_up(call: Call) -> None:
     assert here["total"]["output_tokens"] == sum(row["output_tokens"] for row in here["rows"])
 
 
+def test_usage_by_pull_request_and_by_group(call: Call, app_store: tuple[Path, Path]) -> None:
+    rows = call("usage", by="pr", scope="all")["rows"]
+    assert {row["key"] for row in rows} == {PULL_REQUEST, "no pull request"}
+    assert "no group is set" in call("usage", by="group")["error"]
+    root, home = app_store
+    grouped = caller(server_on(home, root, groups={"product": (APP, OTHER)}))
+    (row,) = grouped("usage", by="group", scope="all")["rows"]
+    assert row["api_messages"] == sum(one["api_messages"] for one in rows)
+
+
 @pytest.mark.parametrize(
     ("name", "given", "word"),
     [

@@ -73,13 +73,14 @@ def drive(
     browse: Callable[[str, str | None, int | None], None] | None = None,
     remembers: bool = False,
     keeps: bool = False,
+    **options: Any,
 ) -> tuple[HansardApp, Outcome | None]:
-    """Run the app on a store, do something in it, and give how it ended."""
+    """Run the app on a store that is opened with these options, do something in it, and give how it ended."""
     if not (remembers or keeps):
         (home / "tui.json").unlink(missing_ok=True)
 
     def open_engine() -> Hansard:
-        return hansard.open(home, roots=roots or ())
+        return hansard.open(home, roots=roots or (), **options)
 
     async def go() -> tuple[HansardApp, Outcome | None]:
         setup = Setup(

@@ -148,6 +148,28 @@ def test_usage_shows_the_same_figures_as_the_command(demo: Path) -> None:
     assert app.state.usage_by == "project"
 
 
+def test_usage_by_pull_request_and_by_group(demo: Path) -> None:
+    with hansard.open(demo) as h:
+        project = str(h.usage(by="project").rows[0].key["project"])
+        pull_requests = [row.key["pr"] for row in h.usage(by="pr").rows]
+
+    async def steps(driver: Driver) -> None:
+        await driver.press("4", "left")
+        assert "by group" in driver.text
+        assert "the product" in driver.text
+        await driver.press("left")
+        rows = driver.app.screen.query_one(LineList).items
+        assert [row.key["pr"] for row in rows if isinstance(row, UsageRow)] == pull_requests
+        assert "(no pr)" in driver.text
+
+    async def without_groups(driver: Driver) -> None:
+        await driver.press("4", "left")
+        assert "by pr" in driver.text
+
+    drive(demo, steps, size=(140, 40), groups={"the product": [project]})
+    drive(demo, without_groups, size=(140, 40))
+
+
 def test_files_lead_to_their_history_and_to_the_call(demo: Path) -> None:
     async def steps(driver: Driver) -> None:
         await driver.press("5")

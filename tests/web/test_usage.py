@@ -44,6 +44,7 @@ REPORTS = (
     "agent",
     "subagent",
     "branch",
+    "pr",
     "tool",
     "block",
 )
@@ -52,6 +53,31 @@ PAIRS = ("day,model", "month,project", "project,branch", "session,subagent", "we
 
 
 # -- reports
+
+
+def test_pull_requests_and_groups_are_offered(client: httpx.Client, demo: Site, engine: Hansard) -> None:
+    page = client.get("/usage", params={"by": "pr", "range": "all"}).text
+    (chip,) = re.findall(r'<a class="chip" href="([^"]+)" aria-current="true">Pull request</a>', page)
+    assert "by=pr" in chip
+    assert "<option>group</option>" not in page
+    pull_request = next(row for row in engine.usage(by="pr").rows if row.key["pr"])
+    listed = [html.unescape(href) for href in re.findall(r'href="(/sessions\?q=pr[^"]+)"', page)]
+    number = str(pull_request.key["pr"]).rpartition("/")[2]
+    of_it = next(href for href in listed if href.endswith(number))
+    assert re.search(r"\b1 session\b", client.get(of_it).text)
+    assert "no group is set" in client.get("/usage", params={"by": "group"}).text
+
+    project = str(engine.usage(by="project").rows[0].key["project"])
+    with (
+        hansard.open(demo.settings.home, groups={"all": [project]}) as h,
+        site(Path(demo.settings.home), groups={"all": (project,)}) as grouped,
+        grouped.client() as asking,
+    ):
+        page = asking.get("/usage", params={"by": "group", "range": "all"}).text
+        assert ">Group</a>" in page
+        *rows, _ = shown(page)
+        assert [cells[-1] for cells in rows] == [row_cost(row) for row in h.usage(by="group").rows]
+        assert {cells[0] for cells in rows} == {"all", "(no group)"}
 
 
 @pytest.mark.parametrize("by", [*REPORTS, *PAIRS, "total"])

@@ -145,6 +145,11 @@ class Dimensions:
         return Dimension("project", ("session_id",), lambda session_id: known.get(session_id) or None)
 
     def _group(self) -> Dimension:
+        if not self._groups:
+            raise UsageError(
+                "no group is set: to set one, add for example [groups] and below it"
+                ' webshop = ["shop-api", "shop-web"] to the configuration, config.toml'
+            )
         projects = dict(self._reader.rows("SELECT session_id, project FROM sessions"))
         known = {project: group_of(project, self._groups) for project in set(projects.values())}
         return Dimension("group", ("session_id",), lambda session_id: known.get(projects.get(session_id, "")))

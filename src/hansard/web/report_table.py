@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from hansard.model.table import Column, Cost, Kind, Link, Table
 from hansard.model.time import BLOCK
+from hansard.query.language.refine import written
 from hansard.render.format import ProjectNames, exact, tool_name
 from hansard.render.html.tables import SortLink
 from hansard.render.reports import figures, key_names
@@ -110,8 +111,11 @@ def _keys(
                 yield Link(names[value], place("/sessions", project=value), value)
             case "model":
                 yield Link(names[value], wish.address(by="day", model=value, skip=None, sort=None), value)
-            case "branch":
+            case "branch" | "group":
                 yield Link(names[value], None, value)
+            case "pr":
+                field = written("pr", value)
+                yield Link(names[value], place("/sessions", q=field) if field else None, value)
             case _:
                 yield Link(names[value], *_time_place(name, value, wish), more.get(value, ""))
 

@@ -100,12 +100,6 @@ def usage(
         )
     if plot is not None and not plot.lower().endswith(_FILES):
         raise UsageError(f"--plot writes files that end in {' or '.join(_FILES)}: {plot!r} does not")
-    if "group" in (by or "").split(",") and not settings.groups:
-        from hansard.directories import config_path
-
-        raise UsageError(
-            f'no group is set: to set one, add for example [groups] and below it webshop = ["shop-api", "shop-web"] to {config_path()}'
-        )
     kind = chart or ("bars" if plot is not None else None)
     when = period_of(request)
     ascending = None if order is None else order == "asc"

@@ -16,7 +16,7 @@ from hansard.model.serialize import money
 if TYPE_CHECKING:
     from hansard.model.ledger import UsageRow
 
-DESCRIPTION = """Report tokens and cost of past sessions, by day, week, month, session, project, model, branch, git commit or in total. query narrows it with dates and fields in the language of search; bare words are refused, match counts only sessions in which they occur.
+DESCRIPTION = """Report tokens and cost of past sessions, by day, week, month, session, project, group of projects, model, branch, pull request (pr), git commit or in total. query narrows it with dates and fields in the language of search; bare words are refused, match counts only sessions in which they occur.
 Costs are US dollars, exact for what has a price; unpriced messages are counted apart.
 Examples: {"by": "day", "query": "last-week"}; {"by": "model", "scope": "all"}; {"by": "session", "query": "branch:main", "limit": 5}"""
 
@@ -60,7 +60,7 @@ def run(ask: Ask, request: UsageRows) -> UsageAnswer:
         rows.sort(key=lambda row: str(row.key[by] or ""), reverse=True)
     else:
         rows.sort(key=lambda row: row.cost_usd or 0, reverse=True)
-    missing = "not committed" if by == "commit" else "unknown"
+    missing = _MISSING.get(by, "unknown")
     for row in rows[: request.limit]:
         key = str(row.key[by] or missing)
         if not packer.add(answer.rows, _line(shown_id(key) if by == "session" else key, row)):
@@ -86,7 +86,8 @@ def _line(key: str, row: UsageRow) -> UsageLine:
     )
 
 
-_GROUPS = ("total", "day", "week", "month", "session", "project", "model", "branch", "commit")
+_GROUPS = ("total", "day", "week", "month", "session", "project", "group", "model", "branch", "pr", "commit")
+_MISSING = {"commit": "not committed", "pr": "no pull request", "group": "no group"}
 _TAKES = (
     Argument("by", choices=_GROUPS, default="total"),
     Argument("query", 'For example "2026-05", "since:7d" or "model:opus"', 2_000),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.model.sessions import Session
 
-_BY = ("day", "week", "month", "project", "model", "session", "branch", "agent")
+_BY = ("day", "week", "month", "project", "model", "session", "branch", "agent", "pr", "group")
 _CHARTS = ("bars", "calendar", "share")
 _COLOURS = Paint(enabled=True)
 _BAR = 12
@@ -42,6 +42,7 @@ class UsageView(ListView):
     def __init__(self) -> None:
         super().__init__()
         self._by = "day"
+        self._has_groups = False
         self._chart = 0
         self._report: UsageReport | None = None
         self._names: dict[str, str] = {}
@@ -52,7 +53,9 @@ class UsageView(ListView):
         self._by = by if by in _BY else "day"
 
     def fetch(self, h: Hansard, text: str, cursor: str | None) -> Rows:  # noqa: ARG002 - a report is one page
-        by = self._by
+        if self._by == "group" and not h.groups:
+            self._by = "day"
+        by, self._has_groups = self._by, bool(h.groups)
         sort, ascending = ("key", False) if by in ("day", "week", "month") else (None, None)
         report = h.usage(text.strip() or None, by=by, sort=sort, ascending=ascending)
         self._report = report
@@ -65,7 +68,7 @@ class UsageView(ListView):
     def _label(self, row: UsageRow) -> str:
         value = row.key[self._by]
         if not value:
-            return "(unknown)"
+            return f"(no {self._by})"
         if self._by == "session":
             return one_line(row.about.get("title", "")[:400]) or value[:8]
         if self._by == "project":
@@ -141,7 +144,8 @@ class UsageView(ListView):
         return self._label(row), lambda h: h.explain(None, text, by=by, key=key)
 
     def action_by(self, step: int) -> None:
-        self._by = _BY[(_BY.index(self._by) + step) % len(_BY)]
+        by = [name for name in _BY if self._has_groups or name != "group"]
+        self._by = by[(by.index(self._by) + step) % len(by)]
         self.hansard.remember(usage_by=self._by)
         self.refill(wait=False)
 

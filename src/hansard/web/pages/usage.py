@@ -54,11 +54,14 @@ _READY = (
     ("model",),
     ("agent",),
     ("branch",),
+    ("pr",),
+    ("group",),
     ("tool",),
     ("block",),
     ("day", "model"),
     ("month", "project"),
 )
+_NAMES = {("pr",): "Pull request"}
 
 
 async def show(request: Request) -> Response:
@@ -108,7 +111,7 @@ async def show(request: Request) -> Response:
         earlier=latest is not None,
         dated=wish.span.is_dated,
         is_narrowed=wish.has("project", "model", "q", "match", "mode", "work") or not (wish.span.name or latest),
-        **_choices(wish),
+        **_choices(wish, has_groups=bool(request.app.state.engines.settings.groups)),
     )
 
 
@@ -146,20 +149,24 @@ def _command(wish: Wish) -> str:
 # -- what can be chosen
 
 
-def _choices(wish: Wish) -> dict[str, Any]:
+def _choices(wish: Wish, *, has_groups: bool) -> dict[str, Any]:
+    offered = {name: words for name, words in DIMENSIONS.items() if has_groups or name != "group"}
     fresh: dict[str, Any] = {"skip": None, "sort": None, "order": None}
     return {
         "reports": [
             Choice(
-                " and ".join(names).capitalize(), wish.address(by=",".join(names), **fresh), wish.request.by == names
+                _NAMES.get(names) or " and ".join(names).capitalize(),
+                wish.address(by=",".join(names), **fresh),
+                wish.request.by == names,
             )
             for names in _READY
+            if offered.keys() >= set(names)
         ],
         "ranges": [
             Choice(words, wish.address(range=name, since=None, until=None), wish.span.name == name)
             for name, words in RANGES.items()
         ],
-        "dimensions": DIMENSIONS,
+        "dimensions": offered,
         "modes": MODES,
     }
 
