@@ -19,6 +19,7 @@ from hansard.engine import Hansard
 from hansard.sync.report import SyncRequest
 from hansard.sync.run import sync
 from tests.hard_session import write_hard_session
+from tests.ledger.making import GROUPS
 from tests.ledger.slowly import Book, Message, read
 from tests.sync.making import memory_folder
 
@@ -50,7 +51,7 @@ def keep(config: Path, home: Path) -> Kept:
     """Sync a config directory into a store of its own."""
     roots = open_roots([str(config)])
     sync(str(home), roots, SyncRequest(workers=False))
-    return Kept(config, Hansard(str(home), roots))
+    return Kept(config, Hansard(str(home), roots, groups=GROUPS))
 
 
 @contextmanager
@@ -89,5 +90,5 @@ def hard(memory: Path) -> Iterator[Kept]:
 def public(histories: dict[str, History]) -> Iterator[Kept]:
     """The real history of several people."""
     history = histories["public"]
-    with hansard.open(history.store, history.roots) as h:
+    with hansard.open(history.store, history.roots, groups=GROUPS) as h:
         yield Kept(history.roots[0], h)

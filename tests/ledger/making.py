@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hansard.model.ledger import PriceOverride
 
 ONE, TWO, FORK, REPLAY = session(1), session(2), session(3), session(4)
+GROUPS = {"product": ["app", "site"]}
 OPUS, SONNET, HAIKU = "claude-opus-4-1", "claude-sonnet-4-5-20250929", "claude-haiku-5-5"
 
 
@@ -72,7 +73,7 @@ def progress(line: Line, agent: str = "a1", session_id: str = ONE) -> Line:
 
 def opened(tree: Tree, prices: Sequence[PriceOverride] = ()) -> Hansard:
     """The store of a tree, kept current."""
-    h = Hansard(str(tree.home), tree.roots, prices=tuple(prices))
+    h = Hansard(str(tree.home), tree.roots, prices=tuple(prices), groups=GROUPS)
     h.sync()
     return h
 
