@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -71,8 +72,11 @@ def write_log(root: Path, session: str, records: list[dict[str, Any]], folder: s
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A config directory with two small sessions."""
-    place = tmp_path / "claude"
+    """A config directory with two small sessions, which a test may change."""
+    return write_small_history(tmp_path / "claude")
+
+
+def write_small_history(place: Path) -> Path:
     write_log(place, SESSION, [said(1, "When is high tide?"), said(2, "At noon.", role="assistant")])
     write_log(
         place,
@@ -86,10 +90,22 @@ def root(tmp_path: Path) -> Path:
     return place
 
 
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small history in `claude`, and its store after the first sync in `store`."""
+    place = tmp_path_factory.mktemp("small")
+    runner(write_small_history(place / "claude"), place / "store")("sync")
+    return place
+
+
 @pytest.fixture
-def run(root: Path, tmp_path: Path) -> Run:
-    """Run a command on the small history."""
-    return runner(root, tmp_path / "store")
+def run(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
+    """Run a command on the small history: on the test's own `root` if it names one, otherwise on one that is synced already."""
+    if "root" in request.fixturenames:
+        return runner(request.getfixturevalue("root"), tmp_path / "store")
+    small: Path = request.getfixturevalue("small")
+    shutil.copytree(small / "store", tmp_path / "store")
+    return runner(small / "claude", tmp_path / "store")
 
 
 def runner(source: Path, store: Path) -> Run:

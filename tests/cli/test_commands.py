@@ -128,7 +128,7 @@ def test_projects(run: Run) -> None:
     assert run("projects", "nothing", code=1).stdout == ""
 
 
-def test_sync_json(run: Run) -> None:
+def test_sync_json(run: Run, root: Path) -> None:
     answer = json.loads(run("sync", "--json").stdout)
     assert {"transcripts", "changed", "bytes_read", "records", "issues", "seconds"} <= set(answer)
     assert (answer["transcripts"], answer["changed"], answer["records"]) == (2, 2, 4)
@@ -151,7 +151,7 @@ def test_rebuild_gives_the_same_answers(run: Run) -> None:
     assert run("sessions", "--json").stdout == before
 
 
-def test_rebuild_needs_a_store(run: Run) -> None:
+def test_rebuild_needs_a_store(run: Run, root: Path) -> None:
     assert "nothing has been synced" in run("rebuild", code=1).stderr
 
 
@@ -313,7 +313,7 @@ def test_verify_refuses_what_is_not_a_revision_before_it_reads_anything(
         assert f"invalid revision {text!r}" in run("verify", "--since", text, "--repair", code=2).stderr
 
 
-def test_verify(run: Run, tmp_path: Path) -> None:
+def test_verify(run: Run, root: Path, tmp_path: Path) -> None:
     run("verify", code=1)  # nothing is kept yet
     run("sync")
     answer = json.loads(run("verify", "--json").stdout)

@@ -181,5 +181,5 @@ def test_damage_is_told(run: Run, tmp_path: Path) -> None:
     assert "1 damaged place was left out" in result.stderr
 
 
-def test_without_a_store_there_is_nothing_to_search(run: Run, tmp_path: Path) -> None:
+def test_without_a_store_there_is_nothing_to_search(run: Run, root: Path, tmp_path: Path) -> None:
     assert "nothing has been synced" in run("grep", "a", "--no-sync", code=1).stderr

@@ -13,7 +13,7 @@ from hansard.cli.statusline.figures import settings_and_figures
 from hansard.cli.statusline.line import ClientInput, compose
 from hansard.cli.statusline.snapshot import SHAPE, HighWaterMark, Snapshot
 from hansard.model.names import shortest_names
-from tests.cli.conftest import Run, said, write_log
+from tests.cli.conftest import Run, runner, said, write_log
 from tests.web.serving import site
 
 PROJECTS = {"/home/alex/cli": "alex/cli", "/home/mira/cli": "mira/cli", "/home/mira/app": "app"}
@@ -51,6 +51,11 @@ def root(tmp_path: Path) -> Path:
         talk.append(said(2, "This way.", role="assistant", session=session, cwd=cwd))
         write_log(place, session, talk, folder=cwd.replace("/", "-"))
     return place
+
+
+@pytest.fixture
+def run(root: Path, tmp_path: Path) -> Run:
+    return runner(root, tmp_path / "store")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from hansard.cli.app import hansard
 
-from .conftest import OTHER, SESSION, Run, said, write_log
+from .conftest import OTHER, SESSION, Run, runner, said, write_log
 
 OPUS = "claude-opus-4-1"
 
@@ -40,6 +40,11 @@ def root(tmp_path: Path) -> Path:
     write_log(place, SESSION, [said(1, "Go."), answered(2, 1000), answered(3, 4000), answered(4, 4000), state])
     write_log(place, OTHER, [answered(5, 4000, session=OTHER)])
     return place
+
+
+@pytest.fixture
+def run(root: Path, tmp_path: Path) -> Run:
+    return runner(root, tmp_path / "store")
 
 
 def peer(tmp_path: Path, tokens: int, cost: float) -> str:
