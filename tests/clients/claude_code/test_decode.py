@@ -129,6 +129,28 @@ def test_unknown_fields_inside_of_records_are_drift() -> None:
     assert only(line({**record, "snapshot": None})).strange == ()
 
 
+def test_unknown_fields_of_blocks_and_attachments_are_drift() -> None:
+    blocks = [
+        {"type": "text", "text": "Yes.", "mood": 1},
+        {"type": "thinking", "thinking": "", "signature": "s", "mood": 2},
+    ]
+    value = assistant(*blocks, version="2.9.0")
+    assert not issues(line(value))
+    assert only(line(value)).strange == ("message.content.mood",)
+    assert fold(value).state.drift == {"2.9.0\tassistant\tmessage.content.mood": (1, 0)}
+    known = {"type": "tool_use", "id": "t", "name": "Bash", "input": {"mood": 1}, "caller": {"type": "direct"}}
+    assert only(line(assistant(known))).strange == ()
+
+    attached = {"type": "attachment", "sessionId": SESSION, "uuid": "a1", "version": "2.9.0"}
+    file = {"type": "file", "filename": "a.py", "displayPath": "a.py", "content": {"mood": 1}}
+    assert only(line({**attached, "attachment": file})).strange == ()
+    assert only(line({**attached, "attachment": None})).strange == ()
+    newer = {**attached, "attachment": {**file, "mood": 1}}
+    assert not issues(line(newer))
+    assert only(line(newer)).strange == ("attachment.mood",)
+    assert set(fold(newer).state.drift) == {"2.9.0\tattachment\tattachment.mood"}
+
+
 def test_what_is_new_in_2_1_326_is_known() -> None:
     names = "requestSessionId toolDenialBeforeRun tasks summary_is_report parent_task_id originalModel".split()
     assert only(line(user("hi", **dict.fromkeys(names, "x")))).strange == ()

@@ -39,9 +39,9 @@ _parts = msgspec.json.Decoder(list[Raw]).decode
 _any = msgspec.json.Decoder().decode
 _bare = msgspec.json.Decoder(wire.Bare).decode
 _metadata = {kind: msgspec.json.Decoder(shape).decode for kind, shape in wire.METADATA.items()}
-_ENTRY_FIELDS, _MESSAGE_FIELDS, _USAGE_FIELDS = (
+_ENTRY_FIELDS, _MESSAGE_FIELDS, _USAGE_FIELDS, _BLOCK_FIELDS = (
     frozenset(field.encode_name for field in msgspec.structs.fields(shape))
-    for shape in (wire.StrictEntry, wire.StrictMessage, wire.StrictUsage)
+    for shape in (wire.StrictEntry, wire.StrictMessage, wire.StrictUsage, wire.StrictBlock)
 )
 _KNOWN_FIELDS = _ENTRY_FIELDS | wire.RARE_FIELDS
 _TAGGED = b'{"type":"'
@@ -73,6 +73,8 @@ def entry(line: bytes) -> wire.Entry | None:
     except REFUSED:
         return None
     if body.type not in wire.ENTRY_KINDS or _is_new_subtype(body):
+        return None
+    if body.type == "attachment" and _unknown({"attachment": body.attachment}, "attachment", wire.ATTACHMENT_FIELDS):
         return None
     message = body.message
     if message is not None and message.content is None:
@@ -123,6 +125,18 @@ def _unknown(keys: dict[str, Raw], name: str, known: Container[str]) -> tuple[st
         return tuple(f"{name}.{key}" for key in _keys(keys[name]) if key not in known)
     except (KeyError, *REFUSED):
         return ()
+
+
+def _unknown_in_blocks(message: dict[str, Raw]) -> tuple[str, ...]:
+    """The unknown fields of a message's content blocks, each once, as `message.content.field`."""
+    try:
+        blocks = _parts(message["content"])
+    except (KeyError, *REFUSED):
+        return ()
+    found = (
+        name for block in blocks for name in _unknown({"message.content": block}, "message.content", _BLOCK_FIELDS)
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def salvage(line: bytes, offset: int) -> Iterator[ParsedLine | Issue]:
@@ -201,9 +215,12 @@ def _one(line: bytes, offset: int) -> list[ParsedLine | Issue]:
     if is_entry:
         strange = ("",) if _is_new_subtype(body) else ()
         strange += tuple(key for key in keys if key not in _KNOWN_FIELDS)
+        strange += _unknown(keys, "attachment", wire.ATTACHMENT_FIELDS)
         if body.message is not None and body.message.content is not None:
+            inner = _keys(keys["message"])
             strange += _unknown(keys, "message", _MESSAGE_FIELDS)
-            strange += tuple(f"message.{name}" for name in _unknown(_keys(keys["message"]), "usage", _USAGE_FIELDS))
+            strange += tuple(f"message.{name}" for name in _unknown(inner, "usage", _USAGE_FIELDS))
+            strange += _unknown_in_blocks(inner)
         if body.message is not None and body.message.content is None and _unspread(body.message, keys["message"]):
             found.append(Issue(offset, length, "no_content", "a message without content"))
     elif kind not in _metadata:

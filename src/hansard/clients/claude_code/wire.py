@@ -165,10 +165,12 @@ def _strict(name: str, base: type[Struct], others: Iterable[str], **nested: Any)
 StrictUsage = _strict(
     "StrictUsage", Usage, "output_tokens_details fallback_credit x_anthropic_cost_usd x_cost_display".split()
 )
+StrictBlock = _strict("StrictBlock", Block, "signature data caller citations cache_control title context tool".split())
 StrictMessage = _strict(
     "StrictMessage",
     Message,
     "type stop_sequence stop_details context_management container diagnostics service_tier".split(),
+    content=str | list[StrictBlock] | None,
     usage=StrictUsage | None,
 )
 StrictEntry = cast("type[Entry]", _strict("StrictEntry", Entry, HOT_FIELDS, message=StrictMessage | None))
@@ -181,6 +183,21 @@ SYSTEM_SUBTYPES = frozenset(
     """.split()
 )
 """The subtypes of `system` records."""
+
+ATTACHMENT_FIELDS = frozenset(
+    """
+    addedBlocks addedLines addedNames addedTypes allowedTools autoModeConsentFlow availableCommandCount availableCommandNames banner
+    bashFirst bashFirstSteer builtInPluginTypes builtInTypes bypass changes cliPrefix command commandMode commandName commit content
+    context contextRendering date delivery_id digests displayPath durationMs echoWireToolInputs entries exitCode failedMcpServers
+    filename files hookEvent hookName humanTurn identity imagePasteIds inlineTools isInitial isMeta isSubAgent itemCount
+    keptReminders managedCommit managedPr name names needsAuthMcpServers newDate origin path pendingMcpServers planContent
+    planExists planFilePath pr prompt readdedNames reminderFold reminderType removedNames removedTypes rendered renderedRole runId
+    savedCopyFraming sendUserFileHint showConcurrencyNote skillCount snapshot snippet source_uuid species stderr stdout steerOnly
+    surfacedNames systemPrompt systemTurns text timestamp toolChangeHeader toolUseID tools toolsUsedDelta type url usage
+    wireHiddenNames
+    """.split()
+)
+"""Every field seen in an attachment of any type."""
 
 # Fields seen on conversation records, on disk or in the SDK's stream, that are rare: known, so they are not drift.
 RARE_FIELDS = frozenset(
