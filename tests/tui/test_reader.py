@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,6 +18,9 @@ from hansard.tui.thread_view import ThreadView
 from hansard.tui.views.reader import ReaderView
 from tests.cli.conftest import SESSION, said, write_log
 from tests.tui.driving import Driver, drive
+
+if TYPE_CHECKING:
+    from textual.strip import Strip
 
 TURNS = 400
 
@@ -369,3 +372,31 @@ def test_a_session_of_which_only_subagents_are_left_says_so(tmp_path: Path) -> N
         assert "only subagents are left" in driver.text
 
     drive(tmp_path / "store", steps)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (160, 40)])
+def test_no_frame_clips_lines(demo: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    painted: list[int] = []
+    clipped: list[tuple[int, str]] = []
+    render_line = ThreadView.render_line
+
+    def watched(view: ThreadView, y: int) -> Strip:
+        line, room = view.line_at(y + view.scroll_offset.y), view.scrollable_content_region.width
+        if line is not None:
+            painted.append(room)
+            if line.cell_length > room:
+                clipped.append((room, line.text))
+        return render_line(view, y)
+
+    monkeypatch.setattr(ThreadView, "render_line", watched)
+
+    async def steps(driver: Driver) -> None:
+        await driver.press("enter")
+        await driver.press("o", "o", "o")
+        await driver.pilot.resize_terminal(100, 30)
+        await driver.pilot.resize_terminal(130, 30)
+        await driver.settle()
+
+    drive(demo, steps, size=size)
+    assert len(set(painted)) > 1
+    assert clipped == []

@@ -15,6 +15,7 @@ from hansard.tui.thread_lines import Look, ThreadLines
 
 if TYPE_CHECKING:
     from textual.events import Click
+    from textual.geometry import Region
 
     from hansard.model.display import Item, Turn
 
@@ -124,6 +125,12 @@ class ThreadView(LineView):
         self.refresh()
 
     # -- lines
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The visible lines, redrawn first if the width changed: a Resize event arrives only after the first frame."""
+        if self.content.look.columns != self.columns:
+            self.fit()
+        return super().render_lines(crop)
 
     def line_at(self, place: int) -> Strip | None:
         """A line, with a bar before those of the current item."""

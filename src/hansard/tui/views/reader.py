@@ -136,19 +136,12 @@ class ReaderView(ThreadScreen):
     def on_resize(self, event: Resize) -> None:
         """Draw for the new width."""
         self._place_outline(event.size.width)
-        self.call_after_refresh(self._fit)
-
-    def _fit(self) -> None:
-        self.thread_view.fit()
         self.draw_head()
 
     def _place_outline(self, columns: int) -> None:
         outline = self.outline
         rows = self._facts is not None and len(self._facts.outline) > 1
-        shown = self.hansard.state.outline and rows and columns >= _WITH_OUTLINE
-        if outline.display != shown:
-            outline.display = shown
-            self.call_after_refresh(self._fit)
+        outline.display = self.hansard.state.outline and rows and columns >= _WITH_OUTLINE
 
     def on_thread_view_moved(self, _: ThreadView.Moved) -> None:
         """Say where the cursor is."""
