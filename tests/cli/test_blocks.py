@@ -116,7 +116,7 @@ def test_the_table(run: Run, monkeypatch: pytest.MonkeyPatch, columns: int, line
         "  rate      $6.00 an hour, 2.0k tokens a minute",
         "  projected $30.00, 600k tokens at 17:00",
     ]
-    assert "\n+ at least: of 1 of 4 messages" in notes
+    assert "\n+ 1 of 4 messages" in notes
     assert "\n? 1 message of acme-one without a price" in notes
 
 
@@ -214,8 +214,8 @@ def test_the_live_view_ends_calmly(run: Run, root: Path, tmp_path: Path, ending:
     assert seen.startswith(b"\x1b[?1049h\x1b[?25l")
     assert seen.endswith(b"\x1b[?25h\x1b[?1049l")
     shown = seen.decode()
-    assert "every 0.2 s, ctrl-c ends" in shown
-    assert "no block is active" in shown
+    assert "every 0.2 s, Ctrl-C stops" in shown
+    assert "no active block" in shown
     assert shown.index("2026-05-03 12:00") < shown.index("2026-04-20 10:00")
     assert "acme-one" in shown
     assert "\x1b[31m" not in shown

@@ -89,7 +89,7 @@ def test_a_cut_list_says_so(run: Run) -> None:
     result = run("explain", "--limit", "1")
     assert "The most expensive message" in result.stdout
     assert "not shown: 3 messages" in result.stdout
-    assert "1 of 4 messages; --limit 0 shows them all" in result.stderr
+    assert "1 of 4 messages; --limit 0 shows all" in result.stderr
     assert "not shown" not in run("explain", "--limit", "0").stdout
 
 
@@ -116,5 +116,5 @@ def test_nothing_of_a_transcript_reaches_the_terminal_raw(run: Run) -> None:
 
 def test_what_is_not_there(run: Run) -> None:
     assert "nothing matches 'gale'" in run("explain", "gale", code=1).stderr
-    assert "`hansard usage --by model` lists them" in run("explain", "--by", "model", "gale", code=1).stderr
+    assert "`hansard usage --by model` lists what there is" in run("explain", "--by", "model", "gale", code=1).stderr
     assert "use --by" in run("explain", "2026-05-01", "opus", code=2).stderr

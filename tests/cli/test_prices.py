@@ -137,14 +137,17 @@ def test_json(run: Run) -> None:
 @pytest.mark.usefixtures("listed")
 def test_nothing_found(run: Run) -> None:
     nothing = run("prices", "submarine", code=1)
-    assert (nothing.stdout, nothing.stderr) == ("", "hansard: no model matches\n")
+    assert (nothing.stdout, nothing.stderr) == (
+        "",
+        "hansard: no model matches 'submarine'; `hansard prices` lists them\n",
+    )
     assert json.loads(run("prices", "submarine", "--json", code=1).stdout)["rates"] == []
 
 
 def test_a_history_without_answers(run: Run, root: Path) -> None:
     write_log(root, SESSION, [said(1, "Hello?")])
     write_log(root, OTHER, [said(1, "Anybody?", session=OTHER)], "-src-sail")
-    assert run("prices", code=1).stderr == "hansard: the history has no messages from a model\n"
+    assert run("prices", code=1).stderr == "hansard: no session has used a model yet\n"
 
 
 # -- the update

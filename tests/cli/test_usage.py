@@ -244,7 +244,7 @@ def test_orders(run: Run) -> None:
     assert days("--sort", "cost") == ["2026-05-01", "2026-05-02"]
     assert days("--sort", "messages", "--order", "asc") == ["2026-05-02", "2026-05-01"]
     cut = run("usage", "--order", "desc", "--limit", "1")
-    assert cut.stderr == "1 of 2 rows; the total covers all; --limit 0 shows them\n"
+    assert cut.stderr == "1 of 2 rows (the total covers all); --limit 0 shows all\n"
     assert [line.split()[0] for line in cut.stdout.splitlines()[:4]] == ["DAY", "2026-05-02", "─" * 77, "Total"]
     assert "107k" in cut.stdout.splitlines()[3]
 
@@ -324,7 +324,7 @@ def test_what_makes_no_sense(run: Run, args: list[str], told: str) -> None:
 @pytest.mark.usefixtures("spent")
 def test_nothing_found(run: Run) -> None:
     nothing = run("usage", "--match", "submarine", code=1)
-    assert (nothing.stdout, nothing.stderr) == ("", "hansard: no message matches\n")
+    assert (nothing.stdout, nothing.stderr) == ("", "hansard: no usage matches\n")
     typo = run("usage", "--breakdwn", code=2)
     assert "no such option '--breakdwn'. Did you mean '--breakdown'?" in typo.stderr
     empty = json.loads(run("usage", "--match", "submarine", "--json", code=1).stdout)

@@ -279,7 +279,7 @@ def test_a_part_of_a_name_that_fits_one_row_is_enough(demo: Hansard) -> None:
         (NotFound, {"target": "1999-01-01"}, "no usage on 1999-01-01"),
         (NotFound, {"target": "msg_01rec", "since": NOW}, "msg_01rec is not in the selection"),
         (NotFound, {"since": NOW.replace(year=2030)}, "nothing in the selection"),
-        (NotFound, {"by": "model", "key": ("gpt",)}, "`hansard usage --by model` lists them"),
+        (NotFound, {"by": "model", "key": ("gpt",)}, "`hansard usage --by model` lists what there is"),
         (UsageError, {"by": "day,model", "key": ("2026-05-01",)}, r"takes 2 values \(day, model\)"),
         (UsageError, {"by": "total", "key": ("x",)}, "takes no value"),
         (UsageError, {"by": "sun"}, "'sun'"),
@@ -299,7 +299,7 @@ def test_a_line_that_is_no_answer(tree: Tree) -> None:
     )
     with pytest.raises(NotFound, match="of kind 'user'"):
         explained(tree, "u1")
-    with pytest.raises(NotFound, match="no line of the message msg_01a states what it used"):
+    with pytest.raises(NotFound, match="no line of message msg_01a has usage"):
         explained(tree, "msg_01a")
 
 
@@ -384,7 +384,7 @@ def test_a_lower_bound(tree: Tree) -> None:
     first, second = only(tree, "msg_01a"), only(tree, "msg_01b")
     assert (first.is_lower_bound, second.is_lower_bound) == (True, True)
     assert first.lower_bound.startswith("no line has a stop_reason")
-    assert second.lower_bound == "lines with a stop_reason state at most 2, another states 6"
+    assert second.lower_bound == "lines with a stop_reason report at most 2, another line reports 6"
     assert explained(tree).pricing.notes
 
 
@@ -416,7 +416,7 @@ def test_equally_early_lines_are_owned_by_path(tree: Tree) -> None:
     for number in (2, 1):
         tree.write(main_path(session(number)), [answer(number, 1, "msg_01a", usage, uuid=f"a{number}")])
     message = only(tree, "msg_01a")
-    assert message.owner == "as early as others, first by path of 2 lines"
+    assert message.owner == "tied for earliest, first by path of 2 lines"
     assert message.session_id == session(1)
     assert [line.copy for line in message.lines] == [None, "session"]
 
@@ -466,10 +466,10 @@ def test_calls_to_an_advisor(tree: Tree) -> None:
     message = only(tree, "msg_01a#advisor1")
     assert message.model == "claude-sonnet-4-5"
     assert winners(message) == {"input_tokens": (50, 1, "only line"), "output_tokens": (5, 1, "only line")}
-    assert message.notes == ("a call to another model inside the message msg_01a, counted by itself",)
+    assert message.notes == ("a call to another model inside message msg_01a, counted separately",)
     base = only(tree, "msg_01a")
     assert [line.input_tokens for line in base.lines] == [10, 10]
-    assert base.notes == ("calls to another model inside it count by themselves: msg_01a#advisor1",)
+    assert base.notes == ("calls to another model inside it are counted separately: msg_01a#advisor1",)
     found = explained(tree, session(1))
     assert found.figure.input_tokens == 60
     assert all(message.agrees for message in found.messages)
@@ -506,9 +506,9 @@ def test_a_damaged_record_is_told(tree: Tree) -> None:
     (message,) = found.messages
     assert found.figure.input_tokens == 3
     assert not message.agrees
-    assert message.notes == ("none of its lines can be read any more: the counts come from the index",)
+    assert message.notes == ("none of its lines can be read now: the counts come from the index",)
     assert "hansard verify" in message.lines[0].note
-    assert winners(message)["input_tokens"] == (3, None, "no line that can be read states as much")
+    assert winners(message)["input_tokens"] == (3, None, "no readable line reports that many")
 
 
 def test_an_index_that_does_not_add_up_is_told(tree: Tree) -> None:
@@ -520,7 +520,7 @@ def test_an_index_that_does_not_add_up_is_told(tree: Tree) -> None:
     with hansard.open(tree.home) as h:
         found = h.explain()
     assert found.notes[0] == "input_tokens: reports say 3, but the messages add up to 5. Run `hansard rebuild`"
-    assert found.messages[0].notes == ("its lines do not add up to what the ledger has: input 3 instead of 5",)
+    assert found.messages[0].notes == ("its lines do not add up to the ledger's counts: input 3 instead of 5",)
 
 
 def test_the_shape_of_the_document(demo: Hansard) -> None:

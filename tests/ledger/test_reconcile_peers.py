@@ -346,7 +346,7 @@ def test_an_older_version_counts_by_the_rule_of_today(answer: Tree) -> None:
     assert (peer.tool, peer.report, peer.simulated.title) == ("tokscale", "models", "tokscale 2 and later")
     assert causes(peer.simulated) == {}
     assert shown(peer.unexplained) == (0, -3, 0, 0, "-0.000225")
-    assert peer.notes == ("other agents in it are left out: codex",)
+    assert peer.notes == ("left out, because they are other agents: codex",)
 
 
 def test_the_output_of_agentsview(answer: Tree) -> None:

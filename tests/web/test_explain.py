@@ -131,7 +131,7 @@ def test_figures_without_a_price_say_so(tmp_path: Path) -> None:
 
     assert '<p class="figure">?</p>' in alone
     assert "no known cost" in alone
-    assert "in no cost" in alone
+    assert "not in the cost" in alone
     assert "Without a price: unheard-of-1" in usage
     assert '<b class="mark">?</b>' in usage
     assert re.search(r'<p class="figure">\$[\d.]+\+\?</p>', both)

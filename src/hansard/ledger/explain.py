@@ -302,7 +302,9 @@ def find_target(
     if not values:
         return _row(ledger, ("total",), ())
     if len(values) > 1 or values[0] is None:
-        raise UsageError("explain takes one target; use --by to say what several values are, e.g. --by day,model")
+        raise UsageError(
+            "explain takes one target; to give several values, name the report with --by, e.g. --by day,model"
+        )
     name = values[0]
     message = _message(ledger, name)
     if message is not None:
@@ -326,10 +328,10 @@ def _message(ledger: Ledger, name: str) -> str | None:
         found = next((line[1] for line in lines if line[1] is not None), None)
         row = None if found is None else ask("SELECT key FROM messages WHERE id = ?", (found,))
         if row is None:
-            raise NotFound(f"the line {name} is of kind {lines[0][0]!r}: only a model's answers use tokens")
+            raise NotFound(f"the line {name} is a {lines[0][0]!r} record: only API messages use tokens")
         key = row[0]
     if ask("SELECT 1 FROM usage WHERE key = ?", (key,)) is None:
-        raise NotFound(f"no line of the message {key} states what it used")
+        raise NotFound(f"no line of message {key} has usage")
     return str(key)
 
 
@@ -354,7 +356,7 @@ def _session(ledger: Ledger, name: str) -> str:
             raise
         raise NotFound(
             f"nothing matches {name!r}: give a session (the beginning of its id, words of its title, @last), a time as"
-            f" reports show it ({_FORMS}), a message's id or a line's uuid; or say with --by which row is meant"
+            f" reports show it ({_FORMS}), a message's id or a line's uuid; or name a row of a report with --by"
         ) from error
 
 
@@ -364,7 +366,7 @@ def _row(ledger: Ledger, by: tuple[str, ...], values: RowKey) -> Target:
     if len(values) != len(names):
         takes = f"{len(names)} values ({', '.join(names)})" if names else "no value"
         raise UsageError(
-            f"a row by {','.join(names) or 'total'} takes {takes}, not {len(values)}; - is the one that is not known"
+            f"--by {','.join(names) or 'total'} takes {takes}, not {len(values)}; use - for an unknown one"
         )
     found = ledger.sums(dimensions)
     key = _match(names, values, found)
@@ -376,7 +378,7 @@ def _match(names: Sequence[str], values: RowKey, found: Collection[RowKey]) -> R
     if values in found:
         return values
     if not names:
-        raise NotFound("nothing in the selection has used any tokens")
+        raise NotFound("no usage in the selection")
     near = [key for key in found if all(map(_fits, names, values, key))]
     if len(near) == 1:
         return near[0]
@@ -386,7 +388,7 @@ def _match(names: Sequence[str], values: RowKey, found: Collection[RowKey]) -> R
         raise Ambiguous(f"{len(near)} rows match {_said(values)}:\n{shown}{more}")
     by = ",".join(names)
     which = f"on {_said(values)}" if by in ("day", "week", "month") else f"for {_said(values)} by {by}"
-    raise NotFound(f"no usage {which}; `hansard usage --by {by}` lists them")
+    raise NotFound(f"no usage {which}; `hansard usage --by {by}` lists what there is")
 
 
 def _fits(name: str, wanted: str | None, value: str | None) -> bool:

@@ -37,7 +37,7 @@ COLUMNS = (
 """Columns read from `charges`: the fields of `Counted`."""
 
 _PROGRESS_ONLY = (
-    "the subagent's transcript is not there: counted once, from the progress records of the session that started it"
+    "the subagent's transcript is missing: counted once, from the progress records of the session that started it"
 )
 # Values on which the lines must agree with the ledger, in the order of the selected columns.
 _MERGED = (
@@ -172,13 +172,13 @@ def _remainder(known: dict[str, Any]) -> int:
 def _winner(lines: list[Line], name: str, counted: int) -> tuple[int | None, str]:
     said = [getattr(line.stated, name) for line in lines if line.stated is not None]
     if not counted:
-        return None, "no line states any"
+        return None, "no line reports any"
     for number, line in enumerate(lines, 1):
         if line.stated is not None and getattr(line.stated, name) == counted:
             if len(said) == 1:
                 return number, "only line"
             return number, "all lines agree" if min(said) == counted else f"maximum of {len(said)} lines"
-    return None, "no line that can be read states as much"
+    return None, "no readable line reports that many"
 
 
 def _lines(reader: Reader, lines: list[Line], classes: Sequence[ExplainedClass]) -> Iterator[ExplainedLine]:
@@ -266,7 +266,7 @@ def _why_first(lines: list[Line]) -> str:
     first, second = lines[0], lines[1]
     if first.ts != second.ts:
         return f"earliest of {len(lines)} lines"
-    time = "as early as others" if first.ts else "no line has a time"
+    time = "tied for earliest" if first.ts else "no line has a time"
     if first.place.sort_path != second.place.sort_path:
         return f"{time}, first by path of {len(lines)} lines"
     if first.transcript != second.transcript:
@@ -276,20 +276,22 @@ def _why_first(lines: list[Line]) -> str:
 
 def _why_lower_bound(known: dict[str, Any]) -> str:
     if known["final_output"] < 0:
-        return "no line has a stop_reason, so none knows the end of the answer"
-    return f"lines with a stop_reason state at most {known['final_output']:,}, another states {known['output']:,}"
+        return "no line has a stop_reason, so the final count was never recorded"
+    return (
+        f"lines with a stop_reason report at most {known['final_output']:,}, another line reports {known['output']:,}"
+    )
 
 
 def _notes(reader: Reader, key: str, lines: list[Line]) -> Iterator[str]:
     base, mark, number = key.rpartition(ADVISOR)
     if mark and number.isdecimal() and reader.one("SELECT 1 FROM usage WHERE key = ?", (base,)) is not None:
-        yield f"a call to another model inside the message {base}, counted by itself"
+        yield f"a call to another model inside message {base}, counted separately"
     inside = f"{key}{ADVISOR}"
     advised = [
         row[0] for row in reader.rows("SELECT key FROM usage WHERE key >= ? AND key < ?", (inside, inside + chr(58)))
     ]
     if advised:
-        yield f"calls to another model inside it count by themselves: {', '.join(advised)}"
+        yield f"calls to another model inside it are counted separately: {', '.join(advised)}"
     copies = sum(line.transcript != lines[0].transcript for line in lines)
     if copies:
         yield f"{copies} of its lines {'are' if copies > 1 else 'is'} in other transcripts: the message counts once"
@@ -299,7 +301,7 @@ def _wrong(known: dict[str, Any], lines: list[Line]) -> str:
     """How the lines, read again, differ from the ledger; empty if they agree."""
     said = [line.stated for line in lines if line.stated is not None]
     if not said:
-        return "none of its lines can be read any more: the counts come from the index"
+        return "none of its lines can be read now: the counts come from the index"
     merged = reduce(merge, said)
     wrong = [name for name in _MERGED if getattr(merged, name) != known[name]]
     if not wrong:
@@ -307,12 +309,12 @@ def _wrong(known: dict[str, Any], lines: list[Line]) -> str:
     told = ", ".join(f"{name} {getattr(merged, name)} instead of {known[name]}" for name in wrong)
     unread = sum(line.note == UNREADABLE for line in lines)
     lost = f" ({unread} of {len(lines)} cannot be read)" if unread else ""
-    return f"its lines do not add up to what the ledger has{lost}: {told}"
+    return f"its lines do not add up to the ledger's counts{lost}: {told}"
 
 
 ADVISOR = "#advisor"
-UNREADABLE = "cannot be read any more: `hansard verify` shows what is damaged"
-SILENT = "states no tokens"
+UNREADABLE = "no longer readable: `hansard verify` shows what is damaged"
+SILENT = "reports no tokens"
 _PIECE = 256 * 1024
 
 

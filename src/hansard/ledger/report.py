@@ -74,7 +74,7 @@ class Ledger:
     ) -> None:
         self.mode = request.mode
         if self.mode not in MODES:
-            raise UsageError(f"there is no mode {self.mode!r}; choose one of {', '.join(MODES)}")
+            raise UsageError(f"unknown mode {self.mode!r}; choose one of {', '.join(MODES)}")
         self.reader = reader
         self.request = request
         self.zone = find_zone(request.timezone)
@@ -144,7 +144,7 @@ class Ledger:
                 " records of the sessions that started them"
             )
         if totals.unpriced_messages:
-            named = ", ".join(model or "no named model" for model in totals.unpriced_models)
+            named = ", ".join(model or "an unnamed model" for model in totals.unpriced_models)
             one = totals.unpriced_messages == 1
             why = "no cost recorded by the client" if self.mode == "recorded" else "no price"
             notes.append(

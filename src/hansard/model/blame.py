@@ -11,10 +11,10 @@ from hansard.model.fields import PlainDecimal, Timestamp
 CERTAINTIES = {
     "exact": "a recorded edit wrote this line, here",
     "moved": "a recorded edit wrote it; since then it was moved, re-indented or reformatted",
-    "partial": "a recorded edit wrote it, and somebody has changed a part of it since",
+    "partial": "a recorded edit wrote it, and part of it has been changed since",
     "window": "no recorded edit, but a shell command of the session named the file before it committed",
-    "marked": "nothing but another tool's mark says that an agent wrote it",
-    "unknown": "nothing recorded explains it: somebody typed it, or the transcript is missing",
+    "marked": "only another tool's mark says that an agent wrote it",
+    "unknown": "nothing recorded explains it: it was typed by hand, or the transcript is missing",
 }
 """How certain it is that a session wrote a line, most certain first."""
 LINES = lazy_compile(r"(\d{1,9})(?:[-,](\d{1,9}))?")

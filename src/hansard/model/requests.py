@@ -73,18 +73,18 @@ MODES = {
 }
 """How cost is determined, by name."""
 DIMENSIONS = {
-    "hour": "hours of your time zone",
-    "day": "days of your time zone",
+    "hour": "hours in your time zone",
+    "day": "days in your time zone",
     "week": "weeks that begin on Monday, as 2026-W46",
     "month": "months",
-    "block": "five-hour blocks, by the time they begin",
+    "block": "five-hour blocks, by start time",
     "session": "sessions, each with its subagents",
     "project": "projects",
     "group": "groups of projects, as the configuration names them",
     "pr": "pull requests that sessions opened or named; a session with several counts for the last",
     "model": "models",
     "agent": "the main threads, and subagents by their type",
-    "subagent": "the main threads, and each subagent by itself",
+    "subagent": "the main threads, and each subagent separately",
     "branch": "git branches",
     "commit": "git commits, each with the messages whose work went into it",
     "tool": "the first tool that a message calls",
@@ -113,7 +113,11 @@ Order = Annotated[bool | None, about("Ascending or descending; the default depen
 Limit = Annotated[int | None, about("Maximum number.", ge=1, le=500)]
 Cursor = Annotated[str | None, about("Where the last page ended: `next_cursor` of that answer.")]
 Mode = Annotated[
-    str, about("How to compute cost: recorded by the client or from rates, rates only, recorded only.", choices=MODES)
+    str,
+    about(
+        "How to compute cost: auto prefers costs that the client recorded, calculate uses only rates, recorded only recorded costs.",
+        choices=MODES,
+    ),
 ]
 Under = Annotated[str | None, about("Only files below this folder: a path with a trailing slash.")]
 PathWords = Annotated[str | None, about("Only files with all these words in their path.")]
@@ -131,18 +135,25 @@ class Conditions(Struct, frozen=True, kw_only=True):
     folder: str | None = None
     since: Annotated[datetime | None, at_or_after()] = None
     until: Annotated[datetime | None, before()] = None  # the field `before:`
-    branch: Annotated[str | None, about("On a git branch whose name contains this.", metavar="TEXT")] = None
-    model: Annotated[str | None, about("With a model whose name contains this.", metavar="TEXT")] = None
+    branch: Annotated[str | None, about("Only on git branches whose name contains this.", metavar="TEXT")] = None
+    model: Annotated[str | None, about("Only with models whose name contains this.", metavar="TEXT")] = None
     tool: Annotated[
-        str | None, about("That called this tool or MCP server; a trailing * matches a prefix.", metavar="NAME")
+        str | None,
+        about("Only sessions that called this tool or MCP server; a trailing * matches a prefix.", metavar="NAME"),
     ] = None
     version: Annotated[
         str | None,
-        about("Written by this client version; 2.1 matches every 2.1.x.", option="--client-version", metavar="VERSION"),
+        about(
+            "Only sessions written by this client version; 2.1 matches every 2.1.x.",
+            option="--client-version",
+            metavar="VERSION",
+        ),
     ] = None
     file: str | None = None
     tag: Annotated[str | None, about("Only with this tag; a trailing * matches a prefix.")] = None
-    has_errors: Annotated[bool, about("In which a tool or the API failed.", option="--errors", http="errors")] = False
+    has_errors: Annotated[
+        bool, about("Only sessions in which a tool or the API failed.", option="--errors", http="errors")
+    ] = False
     pinned: Annotated[bool, about("Only pinned sessions.")] = False
     source_state: Annotated[
         str | None,
@@ -206,7 +217,9 @@ class SessionsRequest(Query, frozen=True, kw_only=True):
 
     since: Annotated[datetime | None, at_or_after("Active at")] = None
     until: Annotated[datetime | None, before("Active before")] = None
-    text: Annotated[str | None, about("With all these words in the title or the first prompt.", metavar="WORDS")] = None
+    text: Annotated[
+        str | None, about("Only with all these words in the title or the first prompt.", metavar="WORDS")
+    ] = None
     debris: Annotated[bool, about("Include empty sessions.", option="--all", http="all")] = False
     within: tuple[str, str] | None = None
     fuzzy: str | None = None

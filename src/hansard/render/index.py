@@ -79,7 +79,7 @@ def _markdown(entries: Sequence[SessionLink], zone: tzinfo, names: ProjectNames)
     from hansard.render.markdown_text import escape, table_lines
 
     yield "# Sessions\n"
-    yield f"{many(len(entries), 'session')}, the newest first."
+    yield f"{many(len(entries), 'session')}, newest first."
     for project, own in _by_project(entries).items():
         yield f"\n## {escape(project_name(project, names)) or '(no project)'}\n"
         yield from table_lines(Table(_COLUMNS, [_markdown_row(entry, zone) for entry in own]))

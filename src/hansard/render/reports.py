@@ -49,10 +49,13 @@ def row_notes(rows: Sequence[UsageRow]) -> Iterator[tuple[str, str]]:
     """The notes that explain the marks of these rows."""
     messages = sum(row.api_messages for row in rows)
     if lower := sum(row.lower_bound_messages for row in rows):
-        yield "+", f"at least: of {lower:,} of {messages:,} messages the output is a lower bound"
+        yield "+", f"{lower:,} of {messages:,} messages have no final usage record: their output is a lower bound"
     if unpriced := sum(row.unpriced_messages for row in rows):
-        models = sorted({model or "no named model" for row in rows for model in row.unpriced_models})
-        yield "?", f"{many(unpriced, 'message')} of {', '.join(models)} without a price, not in the cost"
+        models = sorted({model or "an unnamed model" for row in rows for model in row.unpriced_models})
+        yield (
+            "?",
+            f"the cost leaves out {many(unpriced, 'message')} of {', '.join(models)}, which {'has' if len(models) == 1 else 'have'} no price",
+        )
 
 
 # -- rows

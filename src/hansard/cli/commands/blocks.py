@@ -93,7 +93,7 @@ class _Answer(Struct, frozen=True):
     click.option("--gaps/--no-gaps", default=True, help="Show or hide the gaps between blocks."),
     click.option("--csv", "as_csv", is_flag=True, help="Write CSV to stdout."),
     OFFLINE,
-    click.option("--live", is_flag=True, help="Keep showing the last days until ctrl-c."),
+    click.option("--live", is_flag=True, help="Keep the recent blocks on screen, refreshed, until Ctrl-C."),
     click.option(
         "--interval",
         type=click.FloatRange(min=0.2),
@@ -151,7 +151,7 @@ def blocks(
         filters = filter_line(typed_query())
         cli.say([*_lines(answer, when, cli.width(), cli.paint()), *map(one_line, filters)])
     if not any(not block.is_gap for block in answer.blocks):
-        none_found("no block is active" if active else "no message matches")
+        none_found("no active block" if active else "no usage matches")
 
 
 def _ask(h: Hansard, request: BlocksRequest, chosen: _Selection) -> _Answer:
@@ -209,7 +209,7 @@ def _live(answer: _Answer, when: Period, columns: int, paint: Paint) -> Iterator
     for block in active:
         yield from _outlook(block, when, columns, paint)
     if not active:
-        yield f"{when.zone.local(now()):%H:%M}  no block is active: the next message begins one"
+        yield f"{when.zone.local(now()):%H:%M}  no active block: the next message starts one"
     if answer.blocks:
         yield ""
         header, *rows = _table(answer, when, columns, paint)
@@ -317,7 +317,7 @@ def show_live(cli: Context, h: Hansard, interval: float, draw: Callable[[int], I
         while True:
             trouble = "" if cli.no_sync else _sync(h)
             size = shutil.get_terminal_size()
-            head = fit(trouble or f"every {interval:g} s, ctrl-c ends", size.columns)
+            head = fit(trouble or f"every {interval:g} s, Ctrl-C stops", size.columns)
             lines = [cli.paint()(head, "yellow" if trouble else "dim"), "", *draw(size.columns)]
             _write(lines[: max(1, size.lines - 1)])
             time.sleep(interval)

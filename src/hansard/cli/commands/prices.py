@@ -46,10 +46,10 @@ _CHANGES = 20
 @click.option("--from", "url", metavar="URL", help="With update: fetch from this URL or file, in the same format.")
 @reads
 def prices(cli: Context, text: str | None, everything: bool, url: str | None) -> None:
-    """Show the dated prices in use for the models of the history, or fetch new ones; TEXT is a part of a model's name.
+    """Show the dated prices in use for the models of the history, or fetch new ones; TEXT is part of a model's name.
 
     Dollars per million tokens: input, output, cache reads, cache writes for 5 minutes and for 1 hour; per thousand web searches.
-    Only `prices update` goes to the network; everything is priced again with what it brings.
+    Only `prices update` uses the network; it prices everything again at the new rates.
 
     Examples:
       hansard prices
@@ -73,7 +73,9 @@ def prices(cli: Context, text: str | None, everything: bool, url: str | None) ->
     elif rates:
         cli.say(_lines(rates, data, cli.width(), cli.paint(), everything=everything))
     if not rates:
-        none_found("no model matches" if text else "the history has no messages from a model")
+        none_found(
+            f"no model matches {text!r}; `hansard prices` lists them" if text else "no session has used a model yet"
+        )
 
 
 # -- the list
@@ -121,7 +123,7 @@ def _unpriced(models: Sequence[str], columns: int, paint: Paint) -> Iterator[str
     names = ", ".join(one_line(model) or "(no name)" for model in models)
     yield from (paint(line, "yellow") for line in wrap(f"Without a price: {names}", columns))
     yield from wrap(
-        f"What they used is counted, but is in no cost. To set a price, write into {config_path()}", columns
+        f"Their tokens are counted, but not in any cost. To set a price, add this to {config_path()}:", columns
     )
     yield ""
     # A JSON string is a TOML string, except for characters that clean text does not have.

@@ -98,7 +98,7 @@ def _table(found: Reconciliation, columns: int, paint: Paint) -> list[str]:
         Column("COST", right=True),
         Column("DIFFERENCE", right=True),
     )
-    rows = [_row("ours", found.ours, None, columns, lower_bound=found.lower_bound_messages > 0)]
+    rows = [_row("Hansard", found.ours, None, columns, lower_bound=found.lower_bound_messages > 0)]
     ways = [way for way in found.ways if found.peer is None or way.name != found.peer.tool]
     rows += [_row(way.title, way.total, way.compared, columns) for way in ways]
     if found.peer is not None:
@@ -154,7 +154,7 @@ def _way(way: CountingMethod, columns: int, paint: Paint) -> Iterator[str]:
         for step in way.steps:
             yield from _cause(step, columns)
     else:
-        yield "  the same as ours, here"
+        yield "  the same as Hansard, here"
     for text in way.notes:
         yield from _said(text, columns, paint)
     yield ""
@@ -220,7 +220,7 @@ def _sessions(client: ClientCheck, columns: int, paint: Paint) -> Iterator[str]:
     )
     yield from draw_table(Table(heads, rows), columns, paint, header=False, indent="  ")
     if len(listed) > _SHOWN:
-        yield from _said(f"and {len(listed) - _SHOWN:,} more: --json has them all", columns, paint)
+        yield from _said(f"and {len(listed) - _SHOWN:,} more; --json lists them all", columns, paint)
     yield ""
 
 

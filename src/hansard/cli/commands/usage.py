@@ -45,7 +45,7 @@ _DRAWN_BY = {None: "day", "bars": "day,model", "calendar": "day", "share": "mode
     click.option("--by", metavar="WHAT", help=f"Group rows by: {', '.join(DIMENSIONS)}; several with commas. [day]"),
     f"{LEDGER_FILTERS} mode breakdown work sort reverse",
     click.option("--order", type=click.Choice(["asc", "desc"]), help="Smallest or largest first."),
-    limit_option(0, text="Show at most N rows, the latest ones for times; the total covers all."),
+    limit_option(0, text="Show at most N rows, the latest if they are periods; the total covers all."),
     click.option("--csv", "as_csv", is_flag=True, help="Write CSV to stdout."),
     OFFLINE,
     click.option("--check", is_flag=True, help="Report only the configured budgets; exit with 1 if one is exceeded."),
@@ -96,10 +96,10 @@ def usage(
         return
     if as_csv and request.breakdown:
         raise UsageError(
-            "--csv has one line for each row: instead of --breakdown write --by with model, e.g. day,model"
+            "--csv and --breakdown cannot be used together: add model to --by instead, e.g. --by day,model"
         )
     if plot is not None and not plot.lower().endswith(_FILES):
-        raise UsageError(f"--plot writes files that end in {' or '.join(_FILES)}: {plot!r} does not")
+        raise UsageError(f"--plot needs a file name that ends in {' or '.join(_FILES)}, not {plot!r}")
     kind = chart or ("bars" if plot is not None else None)
     when = period_of(request)
     ascending = None if order is None else order == "asc"
@@ -126,10 +126,10 @@ def usage(
     elif found and kind is None:
         _show(cli, report, budgets, when, filter_line(typed_query()))
         if found > len(report.rows):
-            note(f"{len(report.rows):,} of {found:,} rows; the total covers all; --limit 0 shows them")
+            note(f"{len(report.rows):,} of {found:,} rows (the total covers all); --limit 0 shows all")
     if not found:
         cli.tell_coverage()
-        none_found("no message matches")
+        none_found("no usage matches")
 
 
 def usage_by(name: str, by: str) -> click.Command:
@@ -180,7 +180,7 @@ def _show(cli: Context, report: UsageReport, budgets: list[Budget], when: Period
     from hansard.render.terminal.tables import draw_table, note_lines
 
     columns, paint = cli.width(), cli.paint()
-    more = [*filters, *([f"times of {report.timezone}"] if when.timezone is not None else [])]
+    more = [*filters, *([f"times in {report.timezone}"] if when.timezone is not None else [])]
     table = usage_table(report, when.zone, cli.names, columns, more)
     lines = draw_table(table, columns, paint, cut=True)
     if urgent := [item for item in budgets if item.state != "ok"]:
@@ -232,7 +232,7 @@ def _check(cli: Context, settings: Settings, request: UsageRequest, *, as_csv: b
 )
 @reads
 def explain(cli: Context, request: ExplainRequest, what: tuple[str, ...]) -> None:
-    """Show any figure down to the lines, the rates and the arithmetic behind it.
+    """Trace any figure to the lines, rates and arithmetic behind it.
 
     TARGET is a session, a time as reports print it, a message id, or the uuid of a line. With --by, give the KEY of a
     row in that report: one value per dimension, in order, and - for unknown. With neither, everything is explained.
@@ -257,7 +257,7 @@ def explain(cli: Context, request: ExplainRequest, what: tuple[str, ...]) -> Non
     cli.say(lay_out(explanation, period_of(request).zone, cli.names, cli.width(), cli.paint()))
     hidden = explanation.figure.api_messages - len(explanation.messages)
     if hidden and explanation.messages:
-        note(f"{len(explanation.messages):,} of {explanation.figure.api_messages:,} messages; --limit 0 shows them all")
+        note(f"{len(explanation.messages):,} of {explanation.figure.api_messages:,} messages; --limit 0 shows all")
 
 
 ENDINGS = (".png", ".svg")

@@ -93,7 +93,7 @@ def check_sessions(
         "messages in the transcript that the client did not count: interrupted, or after its last count",
         less,
     )
-    add(steps, "client_prices", "the client's own prices where they differ from ours", _money_only(dearer))
+    add(steps, "client_prices", "the client's own prices where they differ from Hansard's", _money_only(dearer))
     end = whole + more + less + _money_only(dearer)
     notes = (f"{agreeing:,} of {len(stated):,} sessions agree in every token",)
     way = CountingMethod("cost-state", "the client's cost-state", _STATE_RULE, compared, end, tuple(steps), notes)

@@ -56,7 +56,7 @@ _MARGINAL = Change(
 )
 _LONGER = Change(
     "price_list",
-    "its price list charges more for long prompts of claude-sonnet-4, ours does not",
+    "its price list charges more for long prompts of claude-sonnet-4; Hansard's does not",
     {"longer": frozenset({"claude-sonnet-4-20250514"})},
 )
 _CC_PRICES = (_NO_SEARCHES, _TODAY, _MARGINAL, _LONGER)

@@ -176,7 +176,7 @@ def _tokscale(value: dict[str, Any]) -> Report | None:
     if name == "graph":
         _days(report, value["contributions"], only=True)
     if others:
-        report.notes.append(f"other agents in it are left out: {', '.join(sorted(others))}")
+        report.notes.append(f"left out, because they are other agents: {', '.join(sorted(others))}")
     return report
 
 

@@ -225,7 +225,7 @@ def _notes(report: UsageReport) -> list[str]:
     marks = ["+"] * bool(totals.lower_bound_messages) + ["?"] * bool(totals.unpriced_messages)
     prices = f"Prices: {data_words(report.pricing.data)}"
     if not measure_of(report).is_money:
-        prices = "Nothing here has a price: tokens are shown"
+        prices = "No prices are known: showing tokens"
     # The first notes of a report are about the marks.
     notes = [f"{mark} {note}" for mark, note in zip(marks, report.pricing.notes, strict=False)]
     return [fit(one_line(note), 150) for note in (prices, *notes)]

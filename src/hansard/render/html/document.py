@@ -94,7 +94,7 @@ def footer(now: datetime | None, zone: tzinfo) -> str:
 
 _KEPT = {
     "gone": "the client has deleted it; Hansard keeps it",
-    "rewritten": "its file was rewritten and has less of it now; Hansard keeps this state",
+    "rewritten": "its file was rewritten and now holds less; Hansard keeps this version",
 }
 
 

@@ -63,9 +63,9 @@ def draw_commit(report: CommitReport, columns: int, paint: Paint, now: datetime)
     for part in report.sessions:
         yield _contribution(part, paint)
     if not report.sessions:
-        yield paint("no recorded session had a part in it", "dim")
+        yield paint("no recorded session contributed to it", "dim")
     for path in report.skipped:
-        yield paint(f"{one_line(path)}: binary, not looked at", "dim")
+        yield paint(f"{one_line(path)}: binary, skipped", "dim")
     drawn = {(edit.session_id, edit.turn): edit for file in report.files for edit in file.edits}
     for edit in drawn.values():
         yield from _edit(edit, paint, columns, "cyan", now)

@@ -129,7 +129,7 @@ def _footer(report: UsageReport, look: ChartStyle) -> Iterator[str]:
     """By which prices, and what is not certain."""
     yield ""
     if not look.measure.is_money:
-        yield look.paint(fit("Nothing here has a price: tokens are shown.", look.columns), "dim")
+        yield look.paint(fit("No prices are known: showing tokens.", look.columns), "dim")
     yield from note_lines(report_notes(report.pricing, report.totals), look.columns, look.paint)
 
 
@@ -355,7 +355,7 @@ def _facts(days: dict[date, Amount], shown: dict[date, Amount], look: ChartStyle
         yield look.paint(f"{name:<14}", "dim") + "  " + fit(text, look.columns - 16)
     hidden = len(days) - len(shown)
     if hidden:
-        text = f"{many(hidden, 'more day')} with usage {'is' if hidden == 1 else 'are'} outside of these weeks; --until shows an earlier year."
+        text = f"{many(hidden, 'more day')} with usage {'is' if hidden == 1 else 'are'} outside these weeks; --until shows an earlier year."
         yield from (look.paint(piece, "dim") for piece in wrap(text, look.columns))
 
 

@@ -78,7 +78,7 @@ class _Layout:
         rates = together(explanation.rates)
         for item in rates:
             yield ""
-            name = fit(one_line(item.rate.model) or "no named model", self.columns - 20)
+            name = fit(one_line(item.rate.model) or "unnamed model", self.columns - 20)
             yield self.paint(name, "cyan") + "  " + many(item.messages, "message")
             yield from self._dim(rate_words(item.rate), "  ")
             yield from self._charges(item.charges, item.found_by, item.cost_usd)
@@ -92,7 +92,7 @@ class _Layout:
             rows.append(("recorded by the client" if found_by == "recorded" else "sum", "", "", "= " + exact(cost)))
         yield from self._table((Column(""), Column("", right=True), Column("", rank=1), Column("")), rows, "  ")
         if found_by == "unpriced":
-            yield from self._dim("in no cost", "  ")
+            yield from self._dim("not in the cost", "  ")
 
     # -- messages
 
@@ -117,7 +117,7 @@ class _Layout:
         paint = self.paint
         head = f"{number:,}. {dollars(message.cost_usd)}" + ("+" if message.is_lower_bound else "")
         at = f"  {self._time(message.at)}  "
-        model = fit(one_line(message.model) or "no named model", max(8, self.columns - len(head) - len(at)))
+        model = fit(one_line(message.model) or "unnamed model", max(8, self.columns - len(head) - len(at)))
         yield paint(head, "green") + paint(at, "dim") + paint(model, "cyan")
         indent = "   "
         yield fit(f"{indent}{one_line(message.key)}", self.columns)
@@ -146,7 +146,9 @@ class _Layout:
             yield from self._wrapped(number + self._where(line), indent, hang=len(number))
             yield from self._dim(stated(line), indent + " " * len(number))
         if len(lines) > len(chosen):
-            yield indent + f"and {many(len(lines) - len(chosen), 'line')} more that win nothing; --json has them all"
+            yield (
+                indent + f"and {many(len(lines) - len(chosen), 'more line')} that decide nothing; --json lists them all"
+            )
 
     def _place(self, line: ExplainedLine, room: int) -> str:
         told = f", generation {line.generation} ({line.state})" if line.state == "rewritten" else ""
@@ -171,7 +173,7 @@ class _Layout:
         layout = (Column(""), Column("", right=True), Column(""), Column(""), Column("", least=12, rank=1, style="dim"))
         yield from self._table(layout, rows, indent)
         if message.found_by == "unpriced":
-            yield from self._dim("in no cost", indent)
+            yield from self._dim("not in the cost", indent)
         for item in message.classes:
             if item.remainder:
                 text = f"{item.remainder:,} tokens: remainder of the flat cache write counted as 5 minutes"
@@ -192,4 +194,4 @@ class _Layout:
         return self._wrapped(text, indent, "dim")
 
     def _time(self, moment: datetime | None) -> str:
-        return f"{self.zone.local(moment):%Y-%m-%d %H:%M:%S}" if moment is not None else "at no known time"
+        return f"{self.zone.local(moment):%Y-%m-%d %H:%M:%S}" if moment is not None else "at an unknown time"

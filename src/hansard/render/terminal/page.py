@@ -25,7 +25,7 @@ _ORIGINS = frozenset({"fork", "branch", "continued_in", "resumed", "clear"})
 
 _SOURCE = {
     "gone": "  (gone from the source, kept here)",
-    "rewritten": "  (its file was rewritten and has less of it now, kept here)",
+    "rewritten": "  (its file was rewritten and now holds less; kept here)",
 }
 
 
