@@ -347,11 +347,11 @@ def _text_finding() -> Finding:
     from hansard.index.tokens import is_native
 
     if is_native():
-        return Finding("ok", "text", "prepared for the full-text index by the native module")
+        return Finding("ok", "text", "the native module prepares text for the index")
     return Finding(
         "note",
         "text",
-        "prepared for the full-text index in Python, with the same result but more slowly: the native module was not built, or HANSARD_PURE_PYTHON is set",
+        "pure Python prepares text for the index: same result, but slower. The native module was not built, or HANSARD_PURE_PYTHON is set",
     )
 
 
@@ -381,16 +381,16 @@ def _record_findings(record: Record, home: str) -> Iterator[Finding]:
 
 def _part(pages: CheckedPages) -> str:
     """How much of a large database was checked, and what comes next."""
-    return f"{pages.words} match their checksums, the next ones are checked the next time"
+    return f"{pages.words} match their checksums; the next run continues from there"
 
 
 def describe_link(link: UnfollowedLink) -> str:
     """Describe a link that is not followed, with the option that allows it."""
     kept = ""
     if link.kept_files == 1:
-        kept = "; the 1 file that was kept through it stays as it was and is not updated"
+        kept = "; the 1 file that was kept through it stays, but is not updated"
     elif link.kept_files:
-        kept = f"; the {link.kept_files:,} files that were kept through it stay as they were and are not updated"
+        kept = f"; the {link.kept_files:,} files that were kept through it stay, but are not updated"
     if link.is_own_data:
         return f"{link.path} is Hansard's own data directory, {link.target}, and is not read{kept}"
     from shlex import quote

@@ -64,7 +64,7 @@ def list_prompts(reader: Reader, request: PromptsRequest) -> PromptPage:
     """
     limit, ascending, unique = request.limit, request.ascending, request.unique
     if limit is not None and limit < 1:
-        raise UsageError("a page has at least one prompt; no limit gives all of them")
+        raise UsageError("the limit must be at least 1; leave it out to get every prompt")
     listed = ["prompts", ascending, unique]
     after = None if request.cursor is None else read_cursor(request.cursor, listed, bool, int, str, str, int)
     texts = unique or limit is None

@@ -82,7 +82,7 @@ class _Other:
 def list_related(reader: Reader, session: Session, *, limit: int | None = 10) -> list[Related]:
     """Sessions with something in common with this one, most similar first."""
     if limit is not None and limit < 1:
-        raise UsageError("at least one session must be wanted; no limit gives all of them")
+        raise UsageError("the limit must be at least 1; leave it out to get every session")
     own = _own_words(reader, session)
     others = _others(reader, session, own)
     known = sum(other.project == session.project for other in others.values()) + 1

@@ -41,7 +41,7 @@ def list_groups(reader: Reader, request: SessionGroupsRequest) -> SessionGroups:
     if by not in GROUPS:
         raise UsageError(f"sessions cannot be grouped by {by!r}; choose one of {', '.join(GROUPS)}")
     if limit < 1 or request.each < 1:
-        raise UsageError("a page has at least one group, and a group one session")
+        raise UsageError("both limits must be at least 1")
     where, values = where_sessions(reader, query_of(request, request.query))
     groups = _days(reader, where, values, request.zone) if by == "day" else _projects(reader, where, values)
     found = sorted(groups)

@@ -141,7 +141,7 @@ def in_order(
     if ascending is None:
         ascending = sort in _TEXT_SORTS
     if limit is not None and limit < 1:
-        raise UsageError("a page has at least one session; no limit gives all of them")
+        raise UsageError("the limit must be at least 1; leave it out to get every session")
     order = SORTS[sort]
     key = f"coalesce({order.removesuffix(' COLLATE NOCASE')}, {chr(39) * 2 if sort in _TEXT_SORTS else 0})"
     collate = " COLLATE NOCASE" if sort in _TEXT_SORTS else ""

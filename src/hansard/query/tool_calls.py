@@ -92,7 +92,7 @@ def page_of_calls(
     if sort not in SORTS:
         raise UsageError(f"cannot sort calls by {sort!r}; choose one of {', '.join(SORTS)}")
     if limit is not None and limit < 1:
-        raise UsageError("a page has at least one call")
+        raise UsageError("the limit must be at least 1")
     where, values = once(reader, wanted)
     source = f"tool_calls c{'' if wanted.path is not None else ' NOT INDEXED'}"
     if total is None:
@@ -165,7 +165,7 @@ def list_files(reader: Reader, request: FilesRequest) -> FilePage:
     if sort not in FILE_SORTS:
         raise UsageError(f"cannot sort files by {sort!r}; choose one of {', '.join(FILE_SORTS)}")
     if limit is not None and limit < 1:
-        raise UsageError("a page has at least one file")
+        raise UsageError("the limit must be at least 1")
     ascending = sort == "path" if request.ascending is None else request.ascending
     where, values = _changes(reader, request)
     key, listed = FILE_SORTS[sort], ["files", sort, ascending]

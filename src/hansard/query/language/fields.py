@@ -78,7 +78,7 @@ class Project(_Text, frozen=True):
     """In a project."""
 
     name = "project"
-    help = "In a project: its name, a part of its path, or the path."
+    help = "In a project: its name, its path, or part of it."
     examples = ("project:webshop", 'project:"my app"')
 
 
@@ -86,7 +86,7 @@ class Folder(_Text, frozen=True):
     """In a project at a path or below it."""
 
     name = "folder"
-    help = "In a project in this folder or below it; the whole path."
+    help = "In a project in this folder or below it; give the whole path."
     examples = ("folder:/home/me/code/webshop",)
 
 
@@ -166,7 +166,7 @@ class Client(_Text, frozen=True):
     """Written by a client."""
 
     name = "client"
-    help = "In sessions of a client: the product that wrote them."
+    help = "In sessions of one client, the product that wrote them."
     examples = ("client:claude-code",)
 
 
@@ -215,7 +215,7 @@ class Tool(QueryPart, frozen=True, eq=False):
     name: ClassVar[str] = "tool"
     help: ClassVar[str] = (
         "Calls of a tool and their results; end with a star to match a prefix."
-        " Those of Hansard's own MCP server are found with tool:hansard only."
+        " Calls of Hansard's own MCP server are found only with tool:hansard."
     )
     examples: ClassVar[tuple[str, ...]] = ("tool:Bash", "tool:mcp__git*", "tool:hansard")
 
@@ -281,7 +281,7 @@ class Kind(_Choice, frozen=True):
     values: ClassVar[dict[str, str]] = {
         "prompt": "what you asked",
         "reply": "what the model answered",
-        "thinking": "what the model thought first",
+        "thinking": "the model's thinking",
         "call": "what a tool was called with",
         "result": "what the tool returned",
         "title": "titles and summaries of sessions",
@@ -312,9 +312,9 @@ class Has(_Choice, frozen=True):
     """With something attached."""
 
     name = "has"
-    help = "Only what comes with a picture, or changed a file."
+    help = "Only what includes an image, or changed a file."
     examples = ("has:image", "has:diff")
-    values: ClassVar[dict[str, str]] = {"image": "a picture", "diff": "a change of a file"}
+    values: ClassVar[dict[str, str]] = {"image": "an image", "diff": "a change to a file"}
 
 
 class _Moment(QueryPart, frozen=True, eq=False):
@@ -341,7 +341,7 @@ class Before(_Moment, frozen=True):
     """Before the start of a time: t < at."""
 
     name = "before"
-    help = "Before that day, week, month, year or time began."
+    help = "Before the start of that day, week, month or year, or before that time."
     examples = ("before:2026-05-01", "before:2w")
 
 
@@ -361,7 +361,7 @@ class After(_Moment, frozen=True):
     """After the end of a time: t >= at."""
 
     name = "after"
-    help = "After that day, week, month, year or time was over."
+    help = "After the end of that day, week, month or year, or after that time."
     examples = ("after:2026-04", "after:yesterday")
 
     @classmethod
@@ -373,7 +373,7 @@ class Since(_Moment, frozen=True):
     """From the start of a time on: t >= at."""
 
     name = "since"
-    help = "From the beginning of that day, week, month or year on, or from that long ago."
+    help = "Since the start of that day, week, month or year, or since that long ago."
     examples = ("since:7d", "since:monday", "since:2026-05-01")
 
 
@@ -427,7 +427,7 @@ class Cost(_Amount["Decimal"], frozen=True):
     """In sessions by cost, in dollars."""
 
     name = "cost"
-    help = "In sessions by cost in dollars: > >= < <= or =; a bare number means at least."
+    help = "In sessions with this cost in dollars: > >= < <= or =; a bare number means at least."
     examples = ("cost:>1", "cost:<=0.50", "cost:$2")
 
     @classmethod
@@ -442,7 +442,7 @@ class Tokens(_Amount[int], frozen=True):
     """In sessions by token count."""
 
     name = "tokens"
-    help = "In sessions by number of tokens, with k, m and g for thousands, millions and billions."
+    help = "In sessions with this many tokens; k, m and g are thousands, millions and billions."
     examples = ("tokens:>100k", "tokens:<1.5m")
 
     @classmethod

@@ -14,7 +14,7 @@ _WIDTH = 79
 _INDENT = 18
 _ALL = "Words side by side must all match. Case and accents are ignored."
 _TEXT = ("vis-timeline", "foo.bar()", "C++", "path/to/file.py:42", "--flag", "std::vector", "AND", "NOT")
-_DATES = f"Dates: {EXAMPLES}. Days are those of your time zone."
+_DATES = f"Dates: {EXAMPLES}. Days are in your time zone."
 
 
 class HelpEntry(NamedTuple):
