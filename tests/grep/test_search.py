@@ -427,7 +427,7 @@ def large(place: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, 
     """A record that counts as large, and where there is a 3 or a 7 in it."""
     monkeypatch.setattr("hansard.grep.search._SMALL", 0)
     monkeypatch.setattr("hansard.grep.pool._TASK", 50)
-    monkeypatch.setattr("hansard.grep.pool.AHEAD", 2000)
+    monkeypatch.setattr("hansard.grep.pool._AHEAD", 1)
     contents = {other(number): b"".join(b"line %d\n" % (number * n) for n in range(number)) for number in range(40)}
     with Record.open(str(place)) as record:
         for path, content in contents.items():

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from hansard.workers import Channel
 
-READY, DONE = -1, -2
-"""Messages of `search_files` begin with one of these, or with the number of a place."""
+READY, ROWS, DONE = range(3)
+"""Messages of `search_files` begin with one of these."""
 
 _BATCH = 1 << 16  # bytes that are sent at once
 _ROW_COST = 256  # bytes that a row takes beside its text
@@ -107,16 +107,11 @@ def search(record: Record, place: FileLocation, job: SearchJob, pattern: Pattern
         yield (count,)
 
 
-def weight(row: Found) -> int:
-    """How many bytes of memory a row takes, roughly."""
-    return _ROW_COST + (len(row[5]) if len(row) > 1 else 0)
-
-
 def search_files(channel: Channel, *job_values: Any) -> None:
     """A worker: search the files of each task that comes in, a tuple of places.
 
-    It sends READY first. The answers to a task are the number of a place in it with some of its results, any number of
-    times, and finally DONE with the bytes searched and the places that are damaged.
+    It sends READY first. The answers to a task are ROWS, any number of times, each with a list of numbers of places in it and
+    what was found there, and finally DONE with the bytes searched and the places that are damaged.
     """
     job = SearchJob(*job_values)
     pattern = job.compile()
@@ -124,15 +119,14 @@ def search_files(channel: Channel, *job_values: Any) -> None:
         channel.send(READY)
         while (task := channel.receive()) is not None:
             tally = Tally()
+            rows: list[tuple[int, Found]] = []
+            held = 0
             for number, place in enumerate(task):
-                rows: list[Found] = []
-                held = 0
                 for row in search(record, FileLocation(*place), job, pattern, tally):
-                    rows.append(row)
-                    held += weight(row)
+                    rows.append((number, row))
+                    held += _ROW_COST + (len(row[5]) if len(row) > 1 else 0)
                     if held >= _BATCH:
-                        channel.send(number, rows)
+                        channel.send(ROWS, rows)
                         rows, held = [], 0
-                if rows:
-                    channel.send(number, rows)
+            channel.send(ROWS, rows)
             channel.send(DONE, tally.searched, tally.damaged)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections import deque
+from queue import Empty, Full, Queue
 from typing import TYPE_CHECKING
 
 from hansard.errors import StoreUnusable
-from hansard.grep.file_search import DONE, Tally, search, weight
+from hansard.grep.file_search import DONE, Tally, search
 from hansard.record.store import Record
 from hansard.workers import Worker
 
@@ -21,14 +21,13 @@ if TYPE_CHECKING:
 
     from hansard.grep.file_search import FileLocation, Found, SearchJob
 
-AHEAD = 1 << 18
-"""Bytes that one task may have waiting for its turn; a single larger line waits alone."""
-
+_AHEAD = 3  # messages of a worker, about 64 KiB each, that one task may have waiting for its turn
 _WINDOW = 64  # tasks that may be begun before the first of them was taken: it may be a file of a hundred megabytes
 _TASK = 1 << 20  # bytes of small files that are searched as one task: handing over costs more than they do
+_LOOK = 0.1  # seconds between two looks whether to stop; on Windows an endless wait does not notice ctrl-c
 
-Answer = tuple[int, list["Found"]]
-"""A place's number, and some of what was found there."""
+Rows = list[tuple[int, "Found"]]
+"""Some of what was found, each with its place's number."""
 
 
 def start_helpers(job: SearchJob, count: int) -> list[Helper]:
@@ -47,32 +46,23 @@ class Helper:
         self._job = job
         self.worker = Worker("hansard.grep.file_search:search_files", *job)
 
-    def search(self, tasks: Iterator[list[FileLocation]]) -> Iterator[Iterator[Answer]]:
-        """The results of each task; without a process of its own, they are found in this one."""
-        is_ready = self.worker.receive() is not None
-        for task in tasks:
-            yield self._ask(task) if is_ready else self._do(task)
-
-    def _ask(self, task: list[FileLocation]) -> Iterator[Answer]:
+    def ask(self, task: list[FileLocation]) -> Iterator[Rows]:
         self.worker.send(*map(tuple, task))
         while (answer := self.worker.receive()) is not None:
             if answer[0] == DONE:
                 self.tally.searched += answer[1]
                 self.tally.damaged += answer[2]
                 return
-            yield answer
+            yield answer[1]
         raise StoreUnusable("a worker process of this search ended unexpectedly. Try again")
 
-    def _do(self, task: list[FileLocation]) -> Iterator[Answer]:
+    def search_here(self, task: list[FileLocation]) -> Iterator[Rows]:
+        """The same in this process, for a helper whose own did not start."""
         pattern = self._job.compile()
         with Record.open(self._job.path, readonly=True) as record:
             for number, place in enumerate(task):
                 for row in search(record, place, self._job, pattern, self.tally):
-                    yield number, [row]
-
-
-class _StoppedError(Exception):
-    """The caller has stopped."""
+                    yield [(number, row)]
 
 
 class Pool:
@@ -80,18 +70,16 @@ class Pool:
 
     def __init__(self, helpers: Sequence[Helper], places: Sequence[FileLocation]) -> None:
         self._helpers = helpers
-        self._starts, self._tasks = _tasks(places)
-        self._changed = threading.Condition()
-        self._next = 0  # task to be begun
-        self._taking = 0  # task whose answers are taken
-        self._waiting: list[deque[tuple[Answer, int]]] = [deque() for _ in self._tasks]
-        self._held = [0] * len(self._tasks)
-        self._done = [False] * len(self._tasks)
-        self._stopped = False
+        tasks = _tasks(places)
+        self._answers: list[Queue[Rows | None]] = [Queue(_AHEAD) for _ in tasks]  # of each task; None is its end
+        self._tasks = iter(list(zip(tasks, self._answers, strict=True)))
+        self._begun, self._taken = 0, 0
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
         self._error: BaseException | None = None
 
-    def run(self, idle: Callable[[], None]) -> Generator[Answer]:
-        """What is found, place by place; `idle` is called now and then while waiting."""
+    def run(self, idle: Callable[[], None]) -> Generator[tuple[int, Found]]:
+        """What is found, with the number of its place, in order; `idle` is called now and then while waiting."""
         threads = [
             threading.Thread(target=self._listen, args=(helper,), name=f"grep-{number}", daemon=True)
             for number, helper in enumerate(self._helpers)
@@ -99,96 +87,65 @@ class Pool:
         try:
             for thread in threads:
                 thread.start()
-            for number in range(len(self._tasks)):
-                while (answer := self._take(number, idle)) is not None:
-                    yield answer
+            for answers in self._answers:
+                while (rows := self._take(answers, idle)) is not None:
+                    yield from rows
+                self._taken += 1
                 idle()
         finally:
-            with self._changed:
-                self._stopped = True
-                self._changed.notify_all()
+            self._stopped.set()
             for helper in self._helpers:
                 helper.worker.kill()
+            for answers in self._answers:
+                with contextlib.suppress(Empty):
+                    answers.get_nowait()  # for a thread that waits until there is room
             for thread in threads:
                 if thread.ident is not None:
                     thread.join()
             for helper in self._helpers:
                 helper.worker.close()
 
-    def _take(self, number: int, idle: Callable[[], None]) -> Answer | None:
-        """The next answer to a task, None when there will be no more."""
-        while True:
-            with self._changed:
-                self._taking = number
-                if self._error is not None:
-                    raise self._error
-                if self._waiting[number]:
-                    answer, size = self._waiting[number].popleft()
-                    self._held[number] -= size
-                    self._changed.notify_all()
-                    return answer
-                if self._done[number]:
-                    self._taking = number + 1
-                    self._changed.notify_all()
-                    return None
-                # Not for ever: on Windows an endless wait does not notice ctrl-c.
-                self._changed.wait(0.1)
+    def _take(self, answers: Queue[Rows | None], idle: Callable[[], None]) -> Rows | None:
+        while self._error is None:
+            with contextlib.suppress(Empty):
+                return answers.get(timeout=_LOOK)
             idle()
+        raise self._error
 
     def _listen(self, helper: Helper) -> None:
-        begun: list[int] = []
-
-        def tasks() -> Iterator[list[FileLocation]]:
-            while (number := self._begin()) is not None:
-                begun.append(number)
-                yield self._tasks[number]
-
         try:
-            for answers in helper.search(tasks()):
-                number = begun.pop()
-                for place, rows in answers:
-                    self._give(number, (self._starts[number] + place, rows), sum(map(weight, rows)))
-                with self._changed:
-                    self._done[number] = True
-                    self._changed.notify_all()
-        except _StoppedError:
-            return
+            ask = helper.ask if helper.worker.receive() is not None else helper.search_here
+            while (begun := self._begin()) is not None:
+                (first, task), answers = begun
+                for rows in ask(task):
+                    self._put(answers, [(first + number, row) for number, row in rows])
+                self._put(answers, None)
         except BaseException as error:  # noqa: BLE001 - raised again where the answers are taken
-            with self._changed:
-                self._error = error
-                self._changed.notify_all()
+            self._error = error
 
-    def _begin(self) -> int | None:
-        with self._changed:
-            while not self._stopped and self._next < len(self._tasks) and self._next >= self._taking + _WINDOW:
-                self._changed.wait()
-            if self._stopped or self._next >= len(self._tasks):
-                return None
-            self._next += 1
-            return self._next - 1
+    def _begin(self) -> tuple[tuple[int, list[FileLocation]], Queue[Rows | None]] | None:
+        """The next task, once it is near enough to the one whose answers are taken."""
+        with self._lock:
+            self._begun += 1
+            while self._begun > self._taken + _WINDOW and not self._stopped.wait(_LOOK):
+                pass
+            return None if self._stopped.is_set() else next(self._tasks, None)
 
-    def _give(self, number: int, answer: Answer, size: int) -> None:
-        with self._changed:
-            while not self._stopped and self._held[number] and self._held[number] + size > AHEAD:
-                self._changed.wait()
-            if self._stopped:
-                raise _StoppedError
-            self._waiting[number].append((answer, size))
-            self._held[number] += size
-            if number == self._taking:
-                self._changed.notify_all()
+    def _put(self, answers: Queue[Rows | None], rows: Rows | None) -> None:
+        while not self._stopped.is_set():
+            with contextlib.suppress(Full):
+                answers.put(rows, timeout=_LOOK)
+                return
 
 
-def _tasks(places: Sequence[FileLocation]) -> tuple[list[int], list[list[FileLocation]]]:
-    """Files that are searched by one helper in one go, and the number of the first of each."""
-    starts: list[int] = []
-    tasks: list[list[FileLocation]] = []
+def _tasks(places: Sequence[FileLocation]) -> list[tuple[int, list[FileLocation]]]:
+    """Files that are searched by one helper in one go, with the number of the first of them."""
+    tasks: list[tuple[int, list[FileLocation]]] = []
     held = _TASK
     for number, place in enumerate(places):
         if held + place.size >= _TASK:
-            starts.append(number)
-            tasks.append([])
+            tasks.append((number, []))
             held = 0
-        tasks[-1].append(place)
+        tasks[-1][1].append(place)
         held += place.size
-    return starts, tasks
+    return tasks

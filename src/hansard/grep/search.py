@@ -148,33 +148,31 @@ class Grep:
     def __iter__(self) -> Generator[GrepLine]:
         given, number = 0, 0
         last: GrepFile | None = None
-        for file, rows in self._search(self._job):
-            for row in rows:
-                line = GrepLine(file, *row)
-                if line.start is not None:
-                    if given == self._limit:
-                        self.truncated = True
-                        return
-                    given += 1
-                    if file is not last or line.line != number:
-                        self.files += file is not last
-                        self.matched_lines += 1
-                        last, number = file, line.line
-                yield line
+        for file, row in self._search(self._job):
+            line = GrepLine(file, *row)
+            if line.start is not None:
+                if given == self._limit:
+                    self.truncated = True
+                    return
+                given += 1
+                if file is not last or line.line != number:
+                    self.files += file is not last
+                    self.matched_lines += 1
+                    last, number = file, line.line
+            yield line
 
     def counts(self, *, any_line: bool = False) -> Generator[GrepCount]:
         """The files with matches and how many lines match; with `any_line` each is left at its first match."""
         most = 1 if any_line and self._job.max_count != 0 else self._job.max_count
-        for file, rows in self._search(self._job._replace(counting=True, max_count=most)):
-            for (count,) in rows:
-                if self.files == self._limit:
-                    self.truncated = True
-                    return
-                self.files += 1
-                self.matched_lines += count
-                yield GrepCount(file, count)
+        for file, (count,) in self._search(self._job._replace(counting=True, max_count=most)):
+            if self.files == self._limit:
+                self.truncated = True
+                return
+            self.files += 1
+            self.matched_lines += count
+            yield GrepCount(file, count)
 
-    def _search(self, job: SearchJob) -> Generator[tuple[GrepFile, list[Any]]]:
+    def _search(self, job: SearchJob) -> Generator[tuple[GrepFile, Any]]:
         if job.max_count == 0 or self._limit == 0:
             return
         wanted = self._helpers if self.total_bytes >= _SMALL else 1
@@ -182,14 +180,14 @@ class Grep:
         if helpers:
             self._tallies = [helper.tally for helper in helpers]
             with closing(Pool(helpers, [place for _, place in self._places]).run(self._tell)) as answers:
-                for number, rows in answers:
-                    yield self._places[number][0], rows
+                for number, row in answers:
+                    yield self._places[number][0], row
             return
         tally = Tally()
         self._tallies = [tally]
         for file, place in self._places:
             for row in search(self._record, place, job, self._pattern, tally):
-                yield file, [row]
+                yield file, row
             self._tell()
 
     def _tell(self) -> None:
