@@ -167,7 +167,7 @@ def plan_move(
     if os.path.isdir(new):
         new = os.path.realpath(new)  # the client names the folder by the real path
     if old == new or moved_path(new, old, new) is not None or moved_path(old, new, old) is not None:
-        raise UsageError(f"{old} and {new} are the same folder, or one lies in the other")
+        raise UsageError(f"{old} and {new} are the same folder, or one is inside the other")
     warnings = []
     if not is_windows(new) and not os.path.isdir(new):
         warnings.append(f"{new} does not exist")
@@ -309,7 +309,7 @@ def _renamed_keys(projects: dict[str, Any], moved: Callable[[str], str | None], 
     for key, value in projects.items():
         target = moved(key)
         if target is not None and target in projects:
-            warnings.append(f".claude.json knows {target} already: the settings of {key} stay where they are")
+            warnings.append(f".claude.json already has {target}: the settings of {key} stay where they are")
             target = None
         result[target or key] = value
     return result

@@ -190,7 +190,7 @@ def test_a_root_without_transcripts_is_told(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     result = CliRunner().invoke(hansard, ["sync", "--root", str(tmp_path / "empty"), "--home", str(tmp_path / "s")])
     assert result.exit_code == 0
-    assert "there is no transcript in" in result.stderr
+    assert "no transcripts in" in result.stderr
 
 
 def test_a_root_that_cannot_be_read_at_all(run: Run, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,7 +109,7 @@ def test_it_ends_calmly_with_pages_open(root: Path, tmp_path: Path, number: sign
         client.close()
     assert out == ""
     lines = told.splitlines()
-    assert lines[0] == "The link works once, within five minutes. Ctrl-C ends the server."
+    assert lines[0] == "The link works once, within five minutes. Ctrl-C stops the server."
     assert lines[1].startswith("A browser is logged in. For another one: hansard web --link --home ")
     assert "http:" not in lines[1]  # nobody asked for a link
     assert lines[2:] == []
@@ -261,7 +261,7 @@ def test_a_link_for_another_browser(root: Path, tmp_path: Path) -> None:
 
     none = web("--link")
     assert none.exit_code == 1
-    assert "no server runs" in none.stderr
+    assert "no server is running" in none.stderr
     with serving("--no-open", "--port", "0", *store(root, tmp_path)) as served:
         served.let_in()[0].close()
         printed = web("--link")

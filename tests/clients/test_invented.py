@@ -343,5 +343,5 @@ def test_an_input_of_another_shape_is_shown_as_it_is() -> None:
 
 
 def test_an_unknown_client_is_a_clear_error(installed: Path) -> None:
-    with pytest.raises(hansard.errors.UsageError, match="no client is called parchment"):
+    with pytest.raises(hansard.errors.UsageError, match="unknown client parchment"):
         clients.client_of("parchment")

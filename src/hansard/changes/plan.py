@@ -90,7 +90,7 @@ def check_place(path: str, bases: Iterable[str]) -> None:
                 raise UsageError(f"{place}: not a directory")
         else:
             return
-    raise UsageError(f"{path}: outside of {', '.join(bases)}")
+    raise UsageError(f"{path}: outside {', '.join(bases)}")
 
 
 def preview(changes: ChangeSet) -> list[str]:

@@ -25,7 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tools": (READ, "Report calls, failures and durations per tool, or list the calls of one."),
     "related": (READ, "List similar sessions, and why."),
     "blame": (READ, "Show which session wrote each line of a file or commit."),
-    "commits": (READ, "List the commits that sessions made or had a part in, with their cost."),
+    "commits": (READ, "List the commits that sessions made or contributed to, with their cost."),
     "git": (READ, "Write branch names, commit messages and trailers for sessions."),
     "show": (READ, "Read a session as text, Markdown, HTML or JSON."),
     "resume": (READ, "Resume a session in Claude Code, restoring it first if needed."),
@@ -40,12 +40,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "monthly": (COUNT, "Short for `usage --by month`."),
     "session": (COUNT, "Short for `usage --by session`."),
     "blocks": (COUNT, "Report five-hour blocks, with a projection for the current one."),
-    "explain": (COUNT, "Show any figure down to the lines, the rates and the arithmetic behind it."),
+    "explain": (COUNT, "Trace any figure to the lines, rates and arithmetic behind it."),
     "reconcile": (COUNT, "Compare the total with what other tools count, and explain the difference."),
     "statusline": (COUNT, "Print current spending as one line, for the client's status line."),
     "prices": (COUNT, "Show the dated prices in use, or fetch new ones."),
     "tag": (MARK, "Give a session tags, or list all tags."),
-    "pin": (MARK, "Pin sessions, to find them again."),
+    "pin": (MARK, "Pin sessions, to find them again easily."),
     "rename": (MARK, "Give a session a title of your own."),
     "note": (MARK, "Add a note to a session, or show its notes."),
     "sync": (KEEP, "Store and index what is new."),
@@ -53,9 +53,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "status": (KEEP, "Show the store, its sources and what clean-up deletes next."),
     "doctor": (KEEP, "Check for problems: store, permissions, bad lines, unknown records."),
     "rebuild": (KEEP, "Rebuild the indexes from the record."),
-    "move": (KEEP, "Tell the client that a project was moved, and count both places as one."),
+    "move": (KEEP, "Tell the client that a project was moved, and count both paths as one."),
     "plugin": (KEEP, "Install or remove the Claude Code plugin: hooks, MCP server, skill, commands."),
-    "hook": (KEEP, "Handle a hook of the client: store what is new, without delaying it."),
+    "hook": (KEEP, "Handle a client hook: store what is new without delaying the client."),
     "cat": (GIVE, "Write a transcript's verbatim bytes to stdout."),
     "export": (GIVE, "Write sessions as pages, documents or tables."),
     "restore": (GIVE, "Write sessions back as files."),
@@ -117,7 +117,7 @@ class Commands(click.Group):
             from difflib import get_close_matches
 
             near = get_close_matches(args[0], COMMANDS, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "`hansard --help` lists them."
+            hint = f"did you mean {near[0]!r}?" if near else "`hansard --help` lists all commands"
             ctx.fail(f"unknown command {args[0]!r}: {hint}")
         return super().resolve_command(ctx, args)
 

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 Option = Callable[[Any], Any]
 GONE = click.option(
-    "--gone", "source_state", flag_value="gone", help="Whose files the client has deleted; they are kept here."
+    "--gone",
+    "source_state",
+    flag_value="gone",
+    help="Only sessions whose files the client has deleted; Hansard keeps them.",
 )
 OFFLINE = click.option(
     "-O", "--offline", is_flag=True, expose_value=False, help="Accepted as in ccusage: reports never fetch prices."

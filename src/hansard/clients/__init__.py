@@ -31,7 +31,7 @@ def client_of(name: str) -> Client:
     for entry_point in _entry_points():
         if entry_point.name == name:
             return _load(entry_point)
-    raise UsageError(f"no client is called {name}: install the package that reads its histories again")
+    raise UsageError(f"unknown client {name}: install the package that reads its histories again")
 
 
 def _load(entry_point: EntryPoint) -> Client:

@@ -20,12 +20,12 @@ KEYS = {
     "follow_links": "directories outside the roots that links in the roots may point into; a path or a list of paths",
     "max_file_mb": "the largest side file (tool result, image, ...) to keep, in MiB; `hansard status` lists larger ones",
     "timezone": "the time zone of days, weeks and months in reports, e.g. Europe/Berlin; by default the system's",
-    "prices": "prices of your own: one [[prices]] table for each, with model, input, output and from when to when they hold",
-    "budgets": "what may be spent in a day, week or month, by all or by a project",
+    "prices": "prices of your own: one [[prices]] table for each, with model, input, output and the dates between which they apply",
+    "budgets": "spending limits per day, week or month, for everything or for one project",
     "groups": "several projects as one product, for `hansard usage --by group`",
     "statusline": "what `hansard statusline` prints",
     "keep_login": "true: a browser stays logged in to `hansard web` for 30 days, even if the server restarts; false by default",
-    "tui_remember": "true: `hansard tui` opens on the screen and the filter it was left with; false by default",
+    "tui_remember": "true: `hansard tui` reopens the last screen and filter; false by default",
 }
 """The keys of the configuration file, with their meaning."""
 

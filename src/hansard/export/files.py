@@ -136,5 +136,5 @@ def _buffered(pieces: Iterable[bytes]) -> Iterator[bytes]:
 def not_written(path: str, error: OSError) -> NotWritten:
     return NotWritten(
         f"{printable(path)}: it cannot be written ({error.strerror or error}). What was written before is complete;"
-        " the same export goes on where it stopped"
+        " the same export continues where it stopped"
     )

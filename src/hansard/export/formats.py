@@ -45,13 +45,13 @@ def find_format(given: str | None, to: str) -> str:
     """The format that is asked for, or that the ending of the file means."""
     if given is not None:
         if given not in FORMATS:
-            raise UsageError(f"there is no format {given!r}; choose from {', '.join(FORMATS)}")
+            raise UsageError(f"unknown format {given!r}; choose from {', '.join(FORMATS)}")
         return given
     ending = os.path.splitext(to)[1].lower()
     for form, endings in ENDINGS.items():
         if ending in endings:
             return form
-    raise UsageError(f"say which format: --format {'|'.join(FORMATS)}")
+    raise UsageError(f"choose a format with --format {'|'.join(FORMATS)}")
 
 
 def is_file(to: str, form: str) -> bool:

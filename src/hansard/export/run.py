@@ -135,7 +135,7 @@ class Export:
             raise UsageError(f"{printable(self.to)}: not a directory; files of this format end in {endings}")
         ending = os.path.splitext(self.to)[1].lower()
         if any(ending in endings for endings in formats.ENDINGS.values()):
-            raise UsageError(f"{printable(self.to)}: that extension belongs to another format than {self.form}")
+            raise UsageError(f"{printable(self.to)}: the extension does not fit the format {self.form}")
 
     # -- sessions
 
@@ -275,7 +275,7 @@ class Export:
         self.refuse_strangers([path])
         if not self.force and not self.manifest.is_ours(path):
             raise WouldOverwrite(
-                f"{printable(self.manifest.where(path))} was changed since it was exported. Say --force to replace it"
+                f"{printable(self.manifest.where(path))} was changed since it was exported. Use --force to replace it"
             )
         self.manifest.begin(path, "", self.form)
         self._make_place()

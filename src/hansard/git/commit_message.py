@@ -208,7 +208,7 @@ def plan_hook(repository: Repository) -> ChangeSet:
     folder, bases = _folder(repository)
     if not bases:
         raise UsageError(
-            f"core.hooksPath is {folder}, which is not in this repository: it is not changed, since others may use it too"
+            f"core.hooksPath is {folder}, which is not in this repository: it is not changed, because others may use it too"
         )
     path = os.path.join(folder, _NAME)
     facts = {"repository": os.path.realpath(repository.common_folder())}

@@ -49,7 +49,7 @@ _LONGEST_NAME = 1000  # characters of a paste's hash that are examined
 def list_lost(reader: Reader, record: Record | None, request: LostSessionsRequest) -> LostSessions:
     """Sessions without a transcript, newest first, and how much is left of each."""
     if request.limit is not None and request.limit < 1:
-        raise UsageError("a list has at least one session; no limit gives all of them")
+        raise UsageError("the limit must be at least 1; leave it out to get every session")
     found = [lost for lost in find_lost(reader, record) if _is_wanted(lost, request)]
     shown = found[: request.limit]
     commits = _count_commits(shown)

@@ -82,7 +82,7 @@ class FilePatch(NamedTuple):
 
 
 def _late(command: str, minutes: int = _TIMEOUT // 60) -> GitFailed:
-    return GitFailed(f"git {command}: stopped, since it did not end within {minutes} minutes")
+    return GitFailed(f"git {command}: stopped, because it did not finish within {minutes} minutes")
 
 
 def read_regular(path: str, most: int, *, follow: bool = True) -> bytes:
@@ -98,7 +98,7 @@ def read_regular(path: str, most: int, *, follow: bool = True) -> bytes:
 def _program() -> str:
     found = shutil.which("git")
     if found is None:
-        raise GitFailed("git is not installed, or not in PATH: blame and commits need it")
+        raise GitFailed("git is not installed or not on your PATH: blame and commits need it")
     return found
 
 
@@ -259,7 +259,7 @@ class Repository:
         for number, (key, value) in enumerate(settings):
             environment |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
         if any(value for key, value in self._settings(environment).items() if _FILTER.fullmatch(key)):
-            raise GitFailed("the filters of this repository can only be switched off with git 2.31 or later")
+            raise GitFailed("switching off this repository's filters needs git 2.31 or later")
         return environment
 
     def _settings(self, environment: Mapping[str, str] | None = None) -> dict[bytes, bytes]:
@@ -337,7 +337,7 @@ class Repository:
     def add_note(self, ref: str, commit: str, text: str) -> None:
         """Add a note to a commit; raises if it already has one."""
         if self.note(ref, commit) is not None:
-            raise UsageError(f"{commit[:12]} has a note in {ref} already; it is not replaced")
+            raise UsageError(f"{commit[:12]} already has a note in {ref}, which is not replaced")
         self.ask("notes", f"--ref={ref}", "add", "-F", "-", commit, given=text.encode())
 
     def hooks_folder(self) -> str:

@@ -94,7 +94,7 @@ def compile_pattern(
     syntax = translate(pattern, fixed=fixed, ignore_case=ignore_case)
     why = None if re2 else "RE2 is turned off"
     if isinstance(pattern, bytes) and (syntax.ignore_case or "(?i" in syntax.source):
-        why = why or "RE2 takes bytes for letters of Latin-1, which have two cases"
+        why = why or "RE2 treats bytes as Latin-1 letters, which have two cases"
     source, literal = syntax.source, required_literal(syntax.source)
     if word and _WORDS.fullmatch(source):
         syntax = syntax._replace(source=rf"\b(?:{source})\b")

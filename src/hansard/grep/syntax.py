@@ -97,7 +97,7 @@ def _translator(*, is_text: bool) -> Callable[[re.Match[str]], str]:
             piece = _ANCHORS.get(piece) or _literal(piece, is_text=is_text)
         if piece in _LINE_BREAKS:
             raise UsageError(
-                "a match never goes beyond a line, so a pattern with a line break finds nothing; where a message has"
+                "a match never spans lines, so a pattern with a line break finds nothing; where a message has"
                 r" one, the record has a backslash and an n: look for \\n"
             )
         return piece.replace("{,", "{0,") if found["count"] else piece

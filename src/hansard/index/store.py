@@ -34,9 +34,7 @@ class IndexDamaged(StoreCorrupt):
     """A disposable database is damaged; the holder of the sync lock may discard it and make it again."""
 
     def __init__(self, path: str, reason: object) -> None:
-        super().__init__(
-            f"{path} is damaged ({reason}); it holds nothing that the record does not. Run `hansard rebuild`"
-        )
+        super().__init__(f"{path} is damaged ({reason}); it can be rebuilt from the record: run `hansard rebuild`")
         self.path = path
 
 
@@ -124,7 +122,7 @@ class Disposable:
             discard(self.path)
         except OSError as error:
             raise StoreUnusable(
-                f"cannot make {self.path} again: {error.strerror or error}. Close the programs that read it, or remove it by hand"
+                f"cannot recreate {self.path}: {error.strerror or error}. Close the programs that read it, or remove it by hand"
             ) from error
 
     def _tune(self) -> None:

@@ -155,7 +155,7 @@ class Database:
     def writing(self) -> Iterator[None]:
         """One write transaction: all of it or, after any exception, nothing of it but what `commit` was called for."""
         if self.readonly:
-            raise StoreUnusable(f"{self.path}: the record was opened for reading only.")
+            raise StoreUnusable(f"{self.path}: the record was opened read-only.")
         if self._writing:
             raise RuntimeError("a write transaction is already open")
         self._begin_write()

@@ -30,7 +30,7 @@ def create(path: str) -> None:
         os.makedirs(os.path.dirname(path), mode=DIRECTORY_MODE, exist_ok=True)
         if os.path.isdir(path):
             raise StoreUnusable(
-                f"{path}: it is a directory, where a database file should be. Move it away, or name another data directory with --home."
+                f"{path}: a directory is where the database file should be. Move it away, or name another data directory with --home."
             )
         if os.path.exists(path):
             if os.path.getsize(path):
@@ -45,7 +45,7 @@ def connect(path: str, *, readonly: bool, busy_seconds: float) -> apsw.Connectio
     """Open a connection that leaves a left-over write-ahead log alone until `prepare` has accepted the database."""
     if readonly and not os.path.isfile(path):
         raise StoreUnusable(
-            f"{path}: there is no record here yet. Run `hansard sync` to make one, or name another data directory with --home."
+            f"{path}: there is no record here yet. Run `hansard sync` to create one, or name another data directory with --home."
         )
 
     def configure(db: apsw.Connection) -> None:

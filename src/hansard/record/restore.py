@@ -265,7 +265,7 @@ def _write(record: Record, item: RestoreItem, overwrite: bool, touch: bool) -> N
     _refuse_escape(item.base, item.target)
     _make_directories(parent)
     if os.path.isdir(item.target) and not os.path.islink(item.target):
-        raise UsageError(f"{printable(item.target)}: a directory stands where a file is to be restored. Move it away.")
+        raise UsageError(f"{printable(item.target)}: a directory is in the way of a file to restore. Move it away.")
     if not overwrite and os.path.lexists(item.target):
         raise WouldOverwrite(f"{printable(item.target)}: created after the restore was planned. Run the restore again.")
     temporary = os.path.join(parent, f".hansard-{os.getpid()}-{os.urandom(8).hex()}.tmp")

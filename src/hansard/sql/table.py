@@ -25,7 +25,7 @@ def choose(names: Sequence[str]) -> list[str]:
     """The views of these names, each once; raises when there is no such view."""
     for name in names:
         if name not in VIEWS:
-            raise UsageError(f"there is no table {name!r}; choose from {', '.join(sorted(VIEWS))}")
+            raise UsageError(f"unknown table {name!r}; choose from {', '.join(sorted(VIEWS))}")
     return list(dict.fromkeys(names))
 
 

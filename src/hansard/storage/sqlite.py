@@ -308,7 +308,7 @@ def store_error(error: apsw.Error, path: str, damaged: Callable[[apsw.Error], Ha
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
         return StoreBusy(
             f"{path}: another process is writing to it and did not finish in time. "
-            "Wait for it to end (another sync or watch?), then run this again."
+            "Wait for it to end (perhaps another sync or watch), then run this again."
         )
     if is_page_damage(error):
         return damaged(error)
@@ -322,7 +322,7 @@ def store_error(error: apsw.Error, path: str, damaged: Callable[[apsw.Error], Ha
         if blamed != path:
             return StoreUnusable(
                 f"{blamed}: SQLite keeps this file beside the database and cannot write to it. End the programs that use this "
-                "store, then make it a file of yours with mode 0600, or remove it if its name ends in -shm, and run this again."
+                "store, then make yourself its owner and set its mode to 0600 (or remove it if its name ends in -shm), and run this again."
             )
     if isinstance(error, apsw.ReadOnlyError):
         return StoreUnusable(

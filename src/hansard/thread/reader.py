@@ -57,7 +57,7 @@ def find_agent(reader: Reader, session_id: str, name: str) -> tuple[int, str | N
     known = list_agents(reader, session_id)
     found = next(filter(None, _readings(known, name)), [])
     if not found:
-        raise NotFound(f"session {session_id} has no subagent {name!r}")
+        raise NotFound(f"session {session_id} has no subagent {name!r}; `hansard show` lists its subagents")
     if len(found) > 1:
         shown = "\n".join(f"  {agent.agent_id}  {' '.join(agent.name.split())[:60]}" for agent in found[:8])
         more = f"\n  and {len(found) - 8} more" if len(found) > 8 else ""
@@ -454,7 +454,7 @@ def long_record(reader: Reader, record_id: int, longest: int) -> Readable | None
     if row is None:
         return None
     length, kind, sub, role, uuid, ts, sidechain = row
-    note = f"This line has {length:,} bytes, too many to show here; see its raw form."
+    note = f"This line has {length:,} bytes, too many to show here; open its raw form."
     parts: list[Said | Called | Answered | Skipped] = []
     if kind in ("user", "assistant"):
         said = Said("reply" if kind == "assistant" else _LONG_USER.get(role, "prompt"), note)

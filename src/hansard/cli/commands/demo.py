@@ -34,7 +34,7 @@ def demo(cli: Context, directory: str | None) -> None:
     from hansard.cli.commands.overview import show_overview
 
     if cli.home or cli.roots:
-        raise UsageError("demo creates its own root and home: give it a directory instead")
+        raise UsageError("--home and --root cannot be used with demo: give it a directory instead")
     if directory is None:
         import tempfile
 

@@ -123,7 +123,7 @@ def _hook(cli: Context, step: str, folder: str, *, yes: bool) -> None:
     if step == "remove" and not installed:
         raise NotFound(f"the hook is not installed in {found.root}")
     if step == "install" and works:
-        note("hansard: the hook is installed already")
+        note("hansard: the hook is already installed")
         return
     changes = plan_hook(found) if step == "install" else None
     if not yes:
@@ -215,7 +215,7 @@ def _target(target: str, lines: str | None) -> tuple[str, tuple[int, int] | None
 @takes(CommitsRequest, "repository limit")
 @reads
 def commits(cli: Context, request: CommitsRequest) -> None:
-    """List the commits that sessions made or had a part in, newest first, with their cost; with SESSION, its commits.
+    """List the commits that sessions made or contributed to, newest first, with their cost; with SESSION, its commits.
 
     LINES is how many of the lines that a commit adds were written by recorded edits. A star marks a session that ran
     `git commit` itself. A message counts for the commit that the next edit of its turn went into.
@@ -241,7 +241,7 @@ def commits(cli: Context, request: CommitsRequest) -> None:
     elif found.commits:
         cli.say(commit_table(found.commits, cli.width(), cli.paint(), now()))
         if found.total > len(found.commits):
-            note(f"{len(found.commits):,} of {found.total:,} commits; -n 0 lists all")
+            note(f"{len(found.commits):,} of {found.total:,} commits; --limit 0 shows all")
     if not cli.as_json:
         for address in found.pull_requests:
             cli.say([f"pull request  {one_line(address)}"])

@@ -24,7 +24,7 @@ from hansard.cli.hook.run import TIMEOUT, Options, run
 @click.option("--work", is_flag=True, hidden=True, help="Process queued requests; hooks start this themselves.")
 @common
 def hook(cli: Context, event: str, timeout: float, briefing: bool, work: bool) -> None:
-    """Handle a hook of the client: store what is new, without delaying it.
+    """Handle a client hook: store what is new without delaying the client.
 
     Reads the JSON that Claude Code writes to a hook's stdin. SessionEnd and PreCompact store the transcript at once; Stop,
     PostToolUse and the like have the index updated in the background; other events do nothing. Never fails, and prints

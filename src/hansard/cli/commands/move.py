@@ -71,10 +71,10 @@ def move(
         )
         return
     if not plan.folders:
-        note(f"No history folder of {plan.old} in the roots: only Hansard's own record is changed.")
+        note(f"No root has a history folder for {plan.old}: only Hansard's own record changes.")
     cli.say(plan.lines)
     if yes:
-        note(f"Moved. {plan.old} and {plan.new} are one project now; `hansard move --undo --yes` undoes it.")
+        note(f"Moved. {plan.old} and {plan.new} now count as one project; `hansard move --undo --yes` undoes it.")
     else:
         note("Nothing was changed. Run this again with --yes to make these changes.")
 

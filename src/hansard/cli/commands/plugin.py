@@ -93,7 +93,7 @@ def _not_installed(known: list[Journal], mcp_json: str | None) -> str:
         return f"{mcp_json}: no server was added there"
     if known:
         places = ", ".join(sorted({journal.facts["config_dir"] for journal in known}))
-        return f"the plugin is not installed there, but for {places}; name it with --config-dir"
+        return f"the plugin is not installed there; it is installed for {places}: name that with --config-dir"
     return "the plugin is not installed"
 
 
@@ -140,7 +140,7 @@ def _tell_done(cli: Context, action: str, undone: list[Undone]) -> None:
         for line in item.notes("the plugin's own part"):
             note(line)
     if action == "install":
-        cli.say(["Installed. Start Claude Code again to use it; `hansard plugin remove --yes` undoes it."])
+        cli.say(["Installed. Restart Claude Code to use it; `hansard plugin remove --yes` undoes it."])
     else:
         cli.say(["Removed." if merged or left or failed else "Removed; every file is as it was before."])
 
@@ -152,11 +152,13 @@ def _status_lines(found: PluginStatus) -> list[str]:
     else:
         lines.append(f"The plugin is installed for {found.config_dir}, in {found.plugin_dir}.")
         if not found.enabled:
-            lines.append("The client's settings do not use it: it, or all hooks, are disabled there.")
+            lines.append("It is inactive: the client's settings disable the plugin or all hooks.")
         if found.changed_files:
-            lines.append("Not as this version writes them; `hansard plugin install --yes` writes them again:")
+            lines.append(
+                "These files differ from what this version writes; `hansard plugin install --yes` replaces them:"
+            )
             lines += [f"  {path}" for path in found.changed_files]
-    lines += [f"The MCP server is named in {folder}/.mcp.json." for folder in found.mcp_json]
+    lines += [f"The MCP server is configured in {folder}/.mcp.json." for folder in found.mcp_json]
     if found.log:
-        lines += ["Last problems in hooks:", *(f"  {line}" for line in found.log)]
+        lines += ["Latest hook errors:", *(f"  {line}" for line in found.log)]
     return lines

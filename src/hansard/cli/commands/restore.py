@@ -72,7 +72,7 @@ def restore(
         days = None if touch else h.cleanup_days(items, to)
         if days is not None:
             warn(
-                f"some files are older than {days} days: the client's next clean-up deletes them; --touch prevents that"
+                f"some files are older than {days} days: the client's next clean-up will delete them unless you add --touch"
             )
         for item in items:
             if item.unproven_from is not None:
@@ -173,9 +173,9 @@ def recover(cli: Context, request: LostSessionsRequest, lost: str | None, markdo
         _list(cli, request)
         return
     if request != LostSessionsRequest(limit=request.limit):
-        raise UsageError("--project, --since and --until choose from the list; they cannot be used with a SESSION")
+        raise UsageError("--project, --since and --until filter the list and cannot be used with a SESSION")
     if markdown and cli.as_json:
-        raise UsageError("use either --json or --markdown")
+        raise UsageError("--json and --markdown cannot be used together")
     with cli.reading() as h:
         found = h.reconstruct(lost)
     if cli.as_json:
@@ -200,7 +200,7 @@ def _list(cli: Context, request: LostSessionsRequest) -> None:
     elif found.sessions:
         cli.say(lost_table(found.sessions, cli.width(), cli.paint(), cli.cells()))
         if found.total > len(found.sessions):
-            note(f"{len(found.sessions):,} of {found.total:,} lost sessions; -n 0 lists all")
+            note(f"{len(found.sessions):,} of {found.total:,} lost sessions; --limit 0 shows all")
         note("These sessions have no transcript; `hansard recover SESSION` shows a reconstruction.")
     if not found.sessions:
         none_found("no lost session matches")

@@ -56,7 +56,7 @@ def search(cli: Context, request: SearchRequest, grouping: str | None, count: bo
     if not (request.query or "").strip():
         raise UsageError("no query given; `hansard search --syntax` explains the query language")
     if count and (request.facets or request.cursor is not None):
-        raise UsageError(f"--count only prints a number: leave {'--facets' if request.facets else '--cursor'} out")
+        raise UsageError(f"--count prints only a number: leave {'--facets' if request.facets else '--cursor'} out")
     if count:
         with cli.reading() as h:
             _count(cli, h.count(replace(request, limit=1)))

@@ -56,7 +56,7 @@ class ShowRequest(Struct, frozen=True, kw_only=True):
         about("Show a subagent's thread instead, by its number, words of its description, or its id.", metavar="NAME"),
     ] = None
     branch: Annotated[int | None, about("Only this branch; 0 is the one the session continued on.", ge=0)] = None
-    follow: Annotated[bool, about("Keep printing what is added, until ctrl-c; starts at the last turn.")] = False
+    follow: Annotated[bool, about("Start at the last turn and keep printing what is added, until Ctrl-C.")] = False
     markdown: Annotated[bool, about("Write Markdown.")] = False
     html: Annotated[bool, about("Write a self-contained web page.")] = False
     thinking: Annotated[bool, about("Include the model's thinking.")] = False

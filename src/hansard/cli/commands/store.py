@@ -49,8 +49,8 @@ def sync(cli: Context, reread: bool) -> None:
         raise Incomplete(incomplete(problems))
     if h.roots and not report.transcripts:
         warn(
-            f"there is no transcript in {', '.join(root.path for root in h.roots)};"
-            " a root is a Claude config directory (it has projects/ in it) or a projects directory"
+            f"no transcripts in {', '.join(root.path for root in h.roots)};"
+            " a root is a Claude config directory (with projects/ in it) or a projects directory"
         )
 
 

@@ -26,7 +26,7 @@ _RECENT = 20  # newest sessions that are checked for changes
 @click.option("--poll", is_flag=True, help="Poll for changes instead of waiting for file system events.")
 @common
 def watch(cli: Context, poll: bool) -> None:
-    """Keep syncing until stopped with ctrl-c, and report what happens.
+    """Keep syncing until stopped with Ctrl-C, and report what happens.
 
     With --json each change is one JSON document on a line of its own.
 
@@ -38,7 +38,7 @@ def watch(cli: Context, poll: bool) -> None:
     with cli.engine() as h:
         if not h.roots:
             raise no_roots()
-        note(f"watching {many(len(h.roots), 'root')}; ctrl-c stops")
+        note(f"watching {many(len(h.roots), 'root')}; Ctrl-C stops")
         stop = threading.Event()
         # Ctrl-C is the normal way to end a watch.
         with interrupted_by_sigterm(stop), contextlib.suppress(KeyboardInterrupt):

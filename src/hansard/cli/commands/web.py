@@ -47,7 +47,7 @@ class ServerRequest(Struct, frozen=True, kw_only=True):
             metavar="NAME",
         ),
     ] = None
-    read_only: Annotated[bool, about("No pins, tags, titles or notes from the browser.")] = False
+    read_only: Annotated[bool, about("Do not let the browser change pins, tags, titles or notes.")] = False
     no_open: Annotated[bool, about("Print the link instead of opening a browser.")] = False
     demo: Annotated[bool, about("Show the invented demo history.")] = False
     path: str = "/"
@@ -114,7 +114,7 @@ def run_server(cli: Context, settings: Settings, folder: str, request: ServerReq
         described = describe_server(server.running) | {"link": server.link, "host": host, "file": server.file}
         cli.answer(described, lambda: [f"Hansard is at {server.link}"])
         if not cli.as_json:
-            note("The link works once, within five minutes. Ctrl-C ends the server.")
+            note("The link works once, within five minutes. Ctrl-C stops the server.")
         sys.stdout.flush()
 
     serve(
@@ -146,7 +146,7 @@ def _print_link(cli: Context, folder: str, port: int | None) -> None:
     found = [one for one in find(folder) if port in (None, one.port)]
     if not found:
         where = "" if port is None else f" on port {port}"
-        raise NotFound(f"no server runs{where} for this data directory; start one with `{program()} web`")
+        raise NotFound(f"no server is running{where} for this data directory; start one with `{program()} web`")
     if len(found) > 1:
         ports = ", ".join(str(one.port) for one in found)
         raise UsageError(f"several servers are running, on ports {ports}: choose one with --port")

@@ -29,7 +29,9 @@ def open_root(path: str, name: str | None = None) -> Root:
         real = os.path.realpath(os.path.expanduser(path))
         is_dir = stat.S_ISDIR(os.stat(real).st_mode)
     except (FileNotFoundError, NotADirectoryError):
-        message = f"{shown}: no such directory; name a Claude config directory (it has projects/ in it) or a projects directory"
+        message = (
+            f"{shown}: no such directory; name a Claude config directory (with projects/ in it) or a projects directory"
+        )
         raise UsageError(message) from None
     except (OSError, ValueError) as error:
         message = f"{shown}: cannot be read ({_reason(error)})"
