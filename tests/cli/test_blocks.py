@@ -117,7 +117,7 @@ def test_the_table(run: Run, monkeypatch: pytest.MonkeyPatch, columns: int, line
         "  projected $30.00, 600k tokens at 17:00",
     ]
     assert "\n+ 1 of 4 messages" in notes
-    assert "\n? 1 message of acme-one without a price" in notes
+    assert "\n? the cost leaves out 1 message of acme-one" in notes
 
 
 @pytest.mark.parametrize("columns", [40, 60, 200])

@@ -327,7 +327,7 @@ def test_without_any_price_there_are_tokens() -> None:
     found = report([row(None, tokens=1_234_567, day="2026-11-16")])
     lines = drawn("bars", found)
     assert lines[0].startswith("Tokens per day  1.2M")
-    assert lines_with("tokens are shown", lines)
+    assert lines_with("No prices are known: showing tokens", lines)
     assert not lines_with("unpriced", lines)
 
 

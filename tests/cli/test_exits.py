@@ -160,7 +160,7 @@ def test_every_trouble_is_one_message_and_its_code(
         (["sesions"], 2, "did you mean 'sessions'?"),
         (["show", "@last", "--json", "--markdown"], 2, "cannot be used together"),
         (["restore", "@last"], 2, "--to"),
-        (["demo"], 2, "creates its own root"),
+        (["demo"], 2, "--home and --root cannot be used with demo"),
         (["show", "e"], 2, "sessions match"),
         (["sessions", "--root", ""], 2, "the path is empty"),
         (["cat", SESSION, "--generation", "7"], 1, "has no generation 7"),

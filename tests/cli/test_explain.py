@@ -82,7 +82,7 @@ def test_everything_that_is_selected(run: Run) -> None:
     some = json.loads(run("explain", "--json", "--model", "opus", "--limit", "1", "--mode", "calculate").stdout)
     assert some["figure"]["api_messages"] == 3
     assert (len(some["messages"]), some["rest"]["api_messages"]) == (1, 2)
-    assert run("explain", "--query", "model:sonnet", code=1).stderr.startswith("hansard: nothing in the selection")
+    assert run("explain", "--query", "model:sonnet", code=1).stderr.startswith("hansard: no usage in the selection")
 
 
 def test_a_cut_list_says_so(run: Run) -> None:
@@ -117,4 +117,4 @@ def test_nothing_of_a_transcript_reaches_the_terminal_raw(run: Run) -> None:
 def test_what_is_not_there(run: Run) -> None:
     assert "nothing matches 'gale'" in run("explain", "gale", code=1).stderr
     assert "`hansard usage --by model` lists what there is" in run("explain", "--by", "model", "gale", code=1).stderr
-    assert "use --by" in run("explain", "2026-05-01", "opus", code=2).stderr
+    assert "with --by" in run("explain", "2026-05-01", "opus", code=2).stderr

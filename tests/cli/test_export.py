@@ -88,7 +88,7 @@ def test_nothing_that_fits_is_told(run: Run, tmp_path: Path, asked: list[str]) -
         (["--all"], 2, "--to"),
         (["cormorant", "--to", "x.html"], 1, "add --all"),
         (["--all", "--to", "x.html"], 2, "need a directory"),
-        (["--all", "--table", "nope", "--to", "x.csv"], 2, "no table"),
+        (["--all", "--table", "nope", "--to", "x.csv"], 2, "unknown table 'nope'"),
         (["--all", "--to", "x", "--format", "json", "--timezone", "Nowhere/Else"], 2, "time zone"),
     ],
 )

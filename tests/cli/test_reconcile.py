@@ -59,7 +59,7 @@ def test_a_line_for_each_way_of_counting_and_the_causes_below(run: Run) -> None:
     out = run("reconcile").stdout
     head, ours, lines, *_ = out.splitlines()
     assert head.split() == ["INPUT", "OUTPUT", "CACHE", "READ", "WRITTEN", "COST", "DIFFERENCE"]
-    assert ours.split() == ["ours", "100", "4.0k", "0", "0", "$0.30"]
+    assert ours.split() == ["Hansard", "100", "4.0k", "0", "0", "$0.30"]
     assert lines.split() == ["sum", "of", "all", "lines", "400", "13.0k", "0", "0", "$0.98", "+225.4", "%"]
     assert "messages in several transcripts" in out
     assert "  repeated lines of one message (+2 messages)                 +5.2k       +$0.38" in out

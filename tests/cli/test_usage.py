@@ -222,7 +222,7 @@ def test_a_zone_decides_what_is_a_day(run: Run) -> None:
     configure('timezone = "Asia/Tokyo"\n' + PRICES)
     assert asked(run)["timezone"] == "Asia/Tokyo"
     assert asked(run, "--timezone", "UTC")["timezone"] == "UTC"
-    assert "- times of Asia/Tokyo\n" in run("usage").stdout
+    assert "- times in Asia/Tokyo\n" in run("usage").stdout
 
 
 @pytest.mark.usefixtures("spent")
@@ -306,8 +306,8 @@ def test_no_cell_is_a_formula(run: Run, root: Path, text: str) -> None:
         (["--timezone", "Europe/Berln"], "did you mean Europe/Berlin?"),
         (["--since", "soon"], "invalid date 'soon'"),
         (["--json", "--csv"], "--json and --csv cannot be used together"),
-        (["--csv", "--breakdown"], "one line for each row"),
-        (["--plot", "usage.pdf"], "end in .png or .svg"),
+        (["--csv", "--breakdown"], "cannot be used together: add model to --by"),
+        (["--plot", "usage.pdf"], "ends in .png or .svg"),
         (["--chart", "bars", "--by", "tool"], "bars need a time"),
         (["--check"], "no budget is set"),
         (["--mode", "guess"], "'guess' is not one of"),

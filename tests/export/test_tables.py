@@ -147,7 +147,7 @@ def test_no_cell_is_a_formula(tmp_path: Path, text: str) -> None:
 
 
 def test_a_table_that_is_not_there_is_told(demo: Hansard, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no table 'meta'"):
+    with pytest.raises(UsageError, match="unknown table 'meta'"):
         demo.export(None, tmp_path / "x.csv", tables=["meta"])
     with pytest.raises(UsageError, match="2 tables need a directory"):
         demo.export(None, tmp_path / "x.csv", tables=["usage", "turns"])

@@ -278,7 +278,7 @@ def test_a_part_of_a_name_that_fits_one_row_is_enough(demo: Hansard) -> None:
         (NotFound, {"target": "@999999"}, "no session number 999999"),
         (NotFound, {"target": "1999-01-01"}, "no usage on 1999-01-01"),
         (NotFound, {"target": "msg_01rec", "since": NOW}, "msg_01rec is not in the selection"),
-        (NotFound, {"since": NOW.replace(year=2030)}, "nothing in the selection"),
+        (NotFound, {"since": NOW.replace(year=2030)}, "no usage in the selection"),
         (NotFound, {"by": "model", "key": ("gpt",)}, "`hansard usage --by model` lists what there is"),
         (UsageError, {"by": "day,model", "key": ("2026-05-01",)}, r"takes 2 values \(day, model\)"),
         (UsageError, {"by": "total", "key": ("x",)}, "takes no value"),
@@ -297,7 +297,7 @@ def test_a_line_that_is_no_answer(tree: Tree) -> None:
         main_path(session(1)),
         [user(session(1), "u1", "Hello?"), answer(1, 1, "msg_01a", None), answer(1, 2, "msg_01b", {"input_tokens": 1})],
     )
-    with pytest.raises(NotFound, match="of kind 'user'"):
+    with pytest.raises(NotFound, match="is a 'user' record"):
         explained(tree, "u1")
     with pytest.raises(NotFound, match="no line of message msg_01a has usage"):
         explained(tree, "msg_01a")

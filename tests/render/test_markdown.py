@@ -118,7 +118,7 @@ def test_what_a_page_has(hard: tuple[Hansard, str]) -> None:
     assert "\n> > **Subagent** Explore: Inner (`affe21aafcc0f8272`, 3 messages, 2 tool calls)\n" in text
     assert "\n*Branch 1, which was replaced:*\n\n> This prompt will be taken back.\n" in text
     assert "\n*How it continued:*\n\n> This prompt replaced it.\n" in text
-    assert "Not shown: 282 records of the client's own" in text
+    assert "Not shown: 282 internal records" in text
     assert "persisted-output" not in text  # outputs that did not fit their lines come from the record
 
 

@@ -256,8 +256,8 @@ def body(depth: str) -> list[str]:
 def test_prompts_only() -> None:
     assert body("prompts") == [
         *("", "You", "  When is high tide?", ""),
-        "Not shown: 4 tool calls, 1 thought, 1 reply, 3 records of",
-        "the client's own (3 system/).",
+        "Not shown: 4 tool calls, 1 thought, 1 reply, 3 internal",
+        "records (3 system/).",
     ]
 
 
@@ -273,7 +273,7 @@ def test_tools() -> None:
         *("  • TodoWrite 1 of 2 done", "    ✓ look", "    ▶ tell"),
         *("  • Agent Explore", "    subagent (2 messages, 1 tool call): hansard show"),
         *("    11111111 --agent a497335b", "", "  At noon.", ""),
-        *("Not shown: 1 thought, 3 records written by the client (3", "system/)."),
+        *("Not shown: 1 thought, 3 internal records (3 system/)."),
     ]
 
 
@@ -286,7 +286,7 @@ def test_all() -> None:
     lines[start + 2] = re.sub(r"\d\d:\d\d", "12:00", lines[start + 2])  # whatever the zone
     assert lines[start + 1 : start + 9] == [
         *("    │", "    │ Task  12:00", "    │   Look.", "    │", "    │ Agent", "    │   Seven.", "    │"),
-        "    │ Not shown: 2 records of the client's own (2",
+        "    │ Not shown: 2 internal records (2",
     ]
 
 

@@ -72,5 +72,5 @@ def not_shown(hidden: Counter[str], records: Mapping[str, int]) -> str:
     if rest:
         named = ", ".join(f"{count:,} {one_line(name)}" for name, count in Counter(records).most_common(_NAMED))
         more = ", …" if len(records) > _NAMED else ""
-        parts.append(f"{many(rest, 'record')} written by the client ({named}{more})")
+        parts.append(f"{many(rest, 'internal record')} ({named}{more})")
     return ", ".join(parts)
