@@ -21,6 +21,21 @@ def test_search_stays_in_the_repository(call: Call) -> None:
     assert {one["project"] for one in found["passages"]} == {OTHER}
 
 
+def test_search_and_sessions_show_the_notes_of_the_user(tmp_path: Path) -> None:
+    log = Log(FIRST)
+    log.prompt("Look at the otter")
+    log.write(tmp_path / "claude")
+    with hansard.open(tmp_path / "home", [tmp_path / "claude"]) as h:
+        h.sync()
+        h.note(FIRST, "narwhal key " + "sk-ant-" + "api03-Qzx7Wvk2Jhq9Ypl4Bnm8Tgc3")
+    call = caller(server_on(tmp_path / "home", tmp_path / "claude"))
+    (one,) = call("search", query="narwhal")["notes"]
+    assert (one["session"], one["origin"], one["kind"]) == (FIRST, "person", "user's note")
+    assert "narwhal key [redacted: " in one["text"]
+    assert "notes" not in call("search", query="Qzx7Wvk2*")
+    assert [row["notes"] for row in call("sessions")["sessions"]] == [1]
+
+
 def test_search_gives_tool_output_only_on_request(call: Call) -> None:
     assert "passages" not in call("search", query="quokka")
     (one,) = call("search", query="quokka", include_tool_output=True)["passages"]

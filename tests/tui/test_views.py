@@ -231,6 +231,23 @@ def test_remarks_are_kept(store: Path) -> None:
     assert said.title == "The sail"
 
 
+def test_notes_are_found_and_marked(store: Path) -> None:
+    async def steps(driver: Driver) -> None:
+        await driver.press("a")
+        await driver.type("ask about the zzyzx")
+        await driver.press("enter")
+        assert "✎ Wrap " in driver.text
+        await driver.press("3")
+        await driver.type("zzyzx")
+        assert "your note" in driver.text
+        assert "ask about the zzyzx" in driver.text
+        await driver.press("enter", "enter")
+        assert isinstance(driver.app.screen, ReaderView)
+        assert driver.app.screen.current_session().session_id == OTHER
+
+    drive(store, steps)
+
+
 def test_a_session_is_exported(store: Path, tmp_path: Path) -> None:
     async def steps(driver: Driver) -> None:
         await driver.press("e")

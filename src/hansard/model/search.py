@@ -95,6 +95,16 @@ class PartialMatches(Struct, frozen=True):
         return f"no message has all words; best matches for {self.words} of {self.of}"
 
 
+class FoundNote(Struct, frozen=True):
+    """A note of the user's that has the words of a search."""
+
+    session_id: str
+    project: str
+    title: str  # of the session
+    note: str
+    at: Timestamp | None
+
+
 class SearchPage(Struct, frozen=True):
     """One page of search results."""
 
@@ -108,6 +118,7 @@ class SearchPage(Struct, frozen=True):
     notes: tuple[str, ...]
     facets: Facets | None = None
     partial: PartialMatches | None = None  # only if nothing matches
+    found_notes: tuple[FoundNote, ...] = ()  # on the first page; not among the hits, nor in their total
 
 
 class GrepFile(Struct, frozen=True):

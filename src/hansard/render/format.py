@@ -223,6 +223,11 @@ def title_of(session: Session) -> str:
     return session.title.strip() or session.first_prompt.strip() or session.session_id
 
 
+def remark_marks(session: Session) -> str:
+    """Signs before a session's title in lists: pinned, with notes."""
+    return "◆ " * session.pinned + "✎ " * bool(session.notes)
+
+
 TASK = "Task"
 """The speaker of a subagent's instructions, which are not human prompts."""
 

@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from hansard.model.requests import SessionsRequest
-from hansard.render.format import ProjectNames, cost, listed_cost, many, project_name, short, title_of, when
+from hansard.render.format import (
+    ProjectNames,
+    cost,
+    listed_cost,
+    many,
+    project_name,
+    remark_marks,
+    short,
+    title_of,
+    when,
+)
 from hansard.render.terminal.spans import BOLD, CYAN, DIM, GREEN, RED, YELLOW, painted
 from hansard.render.text import fit, one_line, pad, width
 
@@ -138,7 +148,7 @@ def group_row(group: Group, columns: int) -> str:
 
 def session_row(session: Session, style: RowStyle, columns: int) -> str:
     """One session on one line."""
-    marks = "● " * (session.session_id in style.live) + "◆ " * session.pinned
+    marks = "● " * (session.session_id in style.live) + remark_marks(session)
     title = marks + one_line(title_of(session)[:_LONGEST_TITLE])
     errors = session.tool_errors + session.api_errors
     kept, kept_style = _kept(session, style)

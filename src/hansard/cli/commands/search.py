@@ -68,10 +68,10 @@ def search(cli: Context, request: SearchRequest, grouping: str | None, count: bo
     if cli.as_json:
         optional = {"sessions": by_session, "facets": request.facets, "partial": found.partial is not None}
         cli.emit({key: value for key, value in plain(found).items() if optional.get(key, True)})
-    elif found.hits:
+    elif found.hits or found.found_notes:
         _show(cli, found, now(), found.facets)
     _tell(cli, found, page)
-    if not found.hits:
+    if not found.hits and not found.found_notes:
         if request.cursor is not None:
             warn("no more results")
         elif found.partial is not None:
@@ -96,10 +96,12 @@ def _count(cli: Context, total: int) -> None:
 
 
 def _show(cli: Context, page: SearchPage | PartialMatches, moment: datetime, facets: Facets | None = None) -> None:
-    from hansard.render.terminal.hits import HitStyle, facet_lines, hit_lines, session_lines
+    from hansard.render.terminal.hits import HitStyle, facet_lines, hit_lines, note_lines, session_lines
 
     look = HitStyle(cli.width(), cli.paint(), moment, cli.names)
-    lines = list(session_lines(page.sessions, look) if page.sessions else hit_lines(page.hits, look))
+    lines = list(note_lines(page.found_notes, look) if isinstance(page, SearchPage) else ())
+    lines += [""] * bool(lines and page.hits)
+    lines += session_lines(page.sessions, look) if page.sessions else hit_lines(page.hits, look)
     if facets is not None:
         lines += ["", *facet_lines(facets, look)]
     cli.say(lines)

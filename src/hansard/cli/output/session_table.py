@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hansard.cli.context import Context
 from hansard.model.table import Column, Cost, Kind, Table
-from hansard.render.format import titled
+from hansard.render.format import remark_marks, titled
 from hansard.render.terminal.tables import draw_table
 from hansard.render.text import Paint, fit, one_line, width
 
@@ -38,7 +38,7 @@ def session_table(found: Sequence[Session], context: CellContext, columns: int, 
             session.ended_at,
             session.session_id,
             session.project,
-            f"{'◆ ' * session.pinned}{titled(session.title)}",
+            f"{remark_marks(session)}{titled(session.title)}",
             session.prompts,
             session.tool_calls,
             session.output_tokens,

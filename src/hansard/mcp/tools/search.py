@@ -13,10 +13,10 @@ from hansard.mcp.tools import CURSOR, Argument, Ask, Tool
 from hansard.model.requests import SearchRequest
 
 if TYPE_CHECKING:
-    from hansard.model.search import Hit, SearchPage
+    from hansard.model.search import FoundNote, Hit, SearchPage
 
 _WIDTH = 480  # characters of a passage
-DESCRIPTION = """Search everything said or done in past sessions: prompts, replies, tool calls, titles. Words side by side must all match.
+DESCRIPTION = """Search everything said or done in past sessions: prompts, replies, tool calls, titles, and the user's notes on sessions. Words side by side must all match.
 Operators: "exact phrase", a OR b, -not, near(a b), migrat*. Fields: kind:prompt|reply|call|title, role:, tool:Bash, file:parser.py, branch:, pr:, model:, since:7d, on:2026-05-01, is:error, session:ID.
 Use it for exact words, names and errors; use recall for open questions. Tool output is left out unless include_tool_output is true.
 Examples: {"query": "flaky login test"}; {"query": "\\"connection refused\\" since:30d", "include_tool_output": true}; {"query": "migration kind:prompt", "scope": "all"}"""
@@ -26,6 +26,7 @@ class SearchAnswer(Answer):
     """What `search` gives."""
 
     total: int = 0
+    notes: list[Passage] = field(default_factory=list)  # the user's own, on sessions
     passages: list[Passage] = field(default_factory=list)
 
 
@@ -36,6 +37,8 @@ def run(ask: Ask, request: SearchRequest) -> SearchAnswer:
     request = replace(request, filter=shown_kinds, width=_WIDTH, prepare=safe_text, folder=ask.folder)
     page = ask.h.search(request)
     answer = packer.begin(SearchAnswer(scope=ask.scope, total=page.total))
+    for note in page.found_notes:
+        packer.add(answer.notes, _note_of(note, packer, with_project=ask.is_everywhere))
     hits = [hit for hit in page.hits if with_output or hit.role != "tool"]
     printed = ask.h.command_outputs([hit.uuid for hit in hits if hit.uuid]) if with_output else ()
     for hit in hits:
@@ -67,10 +70,24 @@ def passage_of(hit: Hit, packer: Packer, *, with_project: bool, is_output: bool 
     )
 
 
+def _note_of(found: FoundNote, packer: Packer, *, with_project: bool) -> Passage:
+    return Passage(
+        session=found.session_id,
+        at=moment(found.at),
+        age=packer.age(found.at),
+        origin="person",
+        kind="user's note",
+        project=found.project if with_project else "",
+        title=found.title,
+        text=packer.quoter.quote(found.note[:_WIDTH]),
+        truncated=len(found.note) > _WIDTH,
+    )
+
+
 def _more(answer: SearchAnswer, ask: Ask, page: SearchPage, *, is_cut: bool) -> list[str]:
     """What is missing in an answer, and how to get it."""
     parts = [ask.hint]
-    if not answer.passages:
+    if not answer.passages and not answer.notes:
         wider = "" if ask.is_everywhere else ", or scope: all for other projects"
         parts.append(f"Nothing found. Try fewer words, OR, include_tool_output{wider}.")
     elif page.next_cursor:

@@ -59,6 +59,7 @@ class SessionRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cost_usd: str = ""  # empty if nothing has a price
     branch: Short = ""
     pull_requests: tuple[Path, ...] = ()
+    notes: int = 0  # of the user's, on the session; `search` finds them
     project: Path = ""
 
 
@@ -158,6 +159,7 @@ def row_of(ask: Ask, session: Session, *, with_project: bool) -> SessionRow:
         cost_usd=money(round(session.cost_usd, 4)) if session.cost_usd is not None else "",
         branch=session.branch,
         pull_requests=session.pull_requests[:3],
+        notes=len(session.notes),
         project=session.project if with_project else "",
     )
 

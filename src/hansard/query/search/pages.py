@@ -35,7 +35,7 @@ from hansard.storage import OFFSET_BITS, OFFSET_MASK
 from hansard.storage.cursors import read_cursor, write_cursor
 
 if TYPE_CHECKING:
-    from hansard.model.search import Facets
+    from hansard.model.search import Facets, FoundNote
     from hansard.record.store import Record
 
 HITS_PER_SESSION = 3
@@ -131,6 +131,11 @@ class Search:
 
             notes += hints(self._reader, self.node)
             partial = partial_matches(self._reader, request, self.node, record)
+        found_notes: tuple[FoundNote, ...] = ()
+        if request.cursor is None:
+            from hansard.query.search.noted import find_notes
+
+            found_notes = find_notes(self._reader, self.node, request.prepare)
         return SearchPage(
             hits=tuple(hits),
             sessions=tuple(sessions),
@@ -142,6 +147,7 @@ class Search:
             notes=tuple(notes),
             facets=facets,
             partial=partial,
+            found_notes=found_notes,
         )
 
     def facets(self, most: int) -> Facets:

@@ -14,7 +14,7 @@ from hansard.render.format import TASK, ProjectNames, clock, local, many, projec
 from hansard.render.text import PIPED, Paint, clean, fit, fit_path, one_line, pad, width, wrap
 
 if TYPE_CHECKING:
-    from hansard.model.search import Facets, Hit, SessionHits
+    from hansard.model.search import Facets, FoundNote, Hit, SessionHits
 
 _WIDEST = 120  # longer lines are hard to read
 _INDENT = "    "
@@ -73,6 +73,16 @@ def hit_lines(found: Sequence[Hit], look: HitStyle) -> Iterator[str]:
             yield _header(hit.session_id, hit.project, hit.title, (), look)
         yield from _hit(hit, look, None, 3)
         before = hit
+
+
+def note_lines(found: Sequence[FoundNote], look: HitStyle) -> Iterator[str]:
+    """Notes with the words of a search, each under its session."""
+    look = look.readable()
+    for note in found:
+        yield _header(note.session_id, note.project, note.title, (), look)
+        yield f"  {look.paint('your note', 'you')}  {look.paint(_time(note.at, None, look.now), 'dim')}"
+        text = fit(one_line(note.note), 3 * (look.columns - len(_INDENT)))
+        yield from (_INDENT + piece for piece in wrap(text, look.columns - len(_INDENT)))
 
 
 def _header(session_id: str, path: str, title: str, facts: tuple[str, ...], look: HitStyle) -> str:

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
-from hansard.model.search import Hit
+from hansard.model.search import FoundNote, Hit
 from hansard.render.format import many, project_name, titled, tool_name, when
 from hansard.render.terminal.hits import snippet_lines
 from hansard.render.terminal.spans import CYAN, DIM, GREEN, RED, painted
-from hansard.render.text import Paint, fit, width
+from hansard.render.text import Paint, fit, one_line, width, wrap
 from hansard.tui.frame import asking
 from hansard.tui.line_list import LineList
 from hansard.tui.query_input import QueryInput
 from hansard.tui.session_list import typed_query
-from hansard.tui.thread_lines import ThreadKey, hit_preview
+from hansard.tui.thread_lines import ThreadKey, hit_preview, session_preview
 from hansard.tui.views.list_view import ListView, Rows
 
 if TYPE_CHECKING:
@@ -58,32 +58,40 @@ class SearchView(ListView):
             f"{total}, {self._sort} first, {page.took_ms:.0f} ms  {notes}" if page.hits else f"nothing matches  {notes}"
         )
         if page.partial is not None:
-            return Rows(page.partial.hits, None, f"{page.partial.heading}  {notes}")
-        return Rows(page.hits, page.next_cursor, head)
+            return Rows((*page.found_notes, *page.partial.hits), None, f"{page.partial.heading}  {notes}")
+        return Rows((*page.found_notes, *page.hits), page.next_cursor, head)
 
-    def draw(self, item: Hit, columns: int) -> Sequence[str]:
+    def draw(self, item: Hit | FoundNote, columns: int) -> Sequence[str]:
         """Where it is, and the words around it."""
-        now = datetime.now(UTC)
+        if isinstance(item, FoundNote):
+            text = wrap(one_line(item.note), max(20, columns - 2))
+            return [self._head_of(item, "your note", item.at, columns, CYAN), *text[:2]]
         label = tool_name(item.tool) if item.tool else item.kind
-        time = when(item.timestamp, now)
+        head = self._head_of(item, label, item.timestamp, columns, RED if item.is_error else CYAN)
+        return [head, *snippet_lines(item, max(20, columns - 2), 2, Paint(enabled=True))]
+
+    def _head_of(self, item: Hit | FoundNote, label: str, at: datetime | None, columns: int, style: str) -> str:
+        time = when(at, datetime.now(UTC))
         left = f"{project_name(item.project, self.hansard.names)}  "
         room = columns - width(left) - width(label) - width(time) - 4
         title = fit(titled(item.title), max(8, room))
         space = " " * max(1, columns - width(left) - width(title) - width(label) - width(time) - 3)
-        head = painted(
-            [(GREEN, left), ("", title), ("", space), (RED if item.is_error else CYAN, label), ("", "  "), (DIM, time)]
-        )
-        return [head, *snippet_lines(item, max(20, columns - 2), 2, Paint(enabled=True))]
+        return painted([(GREEN, left), ("", title), ("", space), (style, label), ("", "  "), (DIM, time)])
 
-    def session_of(self, item: Hit) -> str:
+    def session_of(self, item: Hit | FoundNote) -> str:
         """The session of a hit."""
         return item.session_id
 
-    def preview_of(self, h: Hansard, item: Hit, columns: int) -> tuple[Sequence[str], int]:
+    def preview_of(self, h: Hansard, item: Hit | FoundNote, columns: int) -> tuple[Sequence[str], int]:
+        if isinstance(item, FoundNote):
+            return session_preview(h, h.session(item.session_id), columns), 0
         return hit_preview(h, ThreadKey(item.session_id, item.agent_id or None), item.offset, columns)
 
-    def open_item(self, item: Hit, session: Session) -> None:
-        """Read at the hit, with what was found marked."""
+    def open_item(self, item: Hit | FoundNote, session: Session) -> None:
+        """Read at the hit, with what was found marked; for a note, the session."""
+        if isinstance(item, FoundNote):
+            self.hansard.choose(session)
+            return
         marked = [item.snippet[start:end] for start, end in item.highlights]
         self.hansard.choose(
             session, agent=item.agent_id or None, offset=item.offset, find=max(marked, key=len, default="")

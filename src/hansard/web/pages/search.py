@@ -43,7 +43,6 @@ _CHIPS = 8
 _RECENT = 100
 _PALETTE = 8
 _TEXTS = 5
-_NOTED = 5
 _BEGUN = re.compile(r"(?:^|[\s(])[^\W_]{3,}$")
 _ID = re.compile(r"[0-9a-f-]{4,}")
 _COMPLETED = frozenset({"project", "tool", "model", "branch", "version", "agent", "tag"})
@@ -214,7 +213,6 @@ def _found(h: Hansard, looking: PageRequest[SearchPageRequest]) -> dict[str, Any
         "speaker": speaker,
         "stamp": stamp,
         "corrected": corrected,
-        "noted": (),
     }
     if not asked.query:
         return told
@@ -225,24 +223,10 @@ def _found(h: Hansard, looking: PageRequest[SearchPageRequest]) -> dict[str, Any
         told["mistake"] = FormError.of(error)
         return told
     told["page"], told["widened"] = found
-    if asked.cursor is None:
-        told["noted"] = _noted(h, asked.query)
     told["fields"] = Refining(asked.query, now=looking.now, zone=looking.span.zone.info).fields()
     if told["widened"] is not None:
         told["looking"] = dataclasses.replace(looking, given={**looking.given, "q": told["widened"]})
     return told
-
-
-def _noted(h: Hansard, query: str) -> list[tuple[Session, str]]:
-    """Sessions with a note that has every word of a query without fields, each with that note."""
-    words = query.split()
-    if not words or any(sign in query for sign in ':"()*-|'):
-        return []
-    found = []
-    for session in h.sessions(f'note:"{query}"', limit=_NOTED).sessions:
-        having = (note for note in session.notes if all(word.casefold() in note.casefold() for word in words))
-        found.append((session, next(having, session.notes[0])))  # words with other accents match too
-    return found
 
 
 def _begun(h: Hansard, asked: SearchRequest) -> tuple[SearchPage, str | None]:
