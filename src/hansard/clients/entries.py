@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from hansard.clients.lines import UNREAD, Issue
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from hansard.clients.lines import Lines
 
 _SHORT_JUNK = 64  # bytes
 
 
-class Hunk(NamedTuple):
+class Hunk(Struct, frozen=True):
     """A hunk of a unified diff: each line with its sign before it."""
 
     lines: list[str]
 
 
-class Replacement(NamedTuple):
+class Replacement(Struct, frozen=True):
     """A text in place of another; of a new file, in place of nothing."""
 
     old: str
     new: str
 
 
-class Content(NamedTuple):
+class Content(Struct, frozen=True):
     """Lines that are all new."""
 
     lines: list[str]
@@ -44,7 +45,7 @@ def lines_of(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
 
 
-class Said(NamedTuple):
+class Said(Struct, frozen=True):
     """Something that was said: one of the kinds of `model.threads.Entry`, and its text."""
 
     kind: str
@@ -54,7 +55,7 @@ class Said(NamedTuple):
     model: str | None = None
 
 
-class Called(NamedTuple):
+class Called(Struct, frozen=True):
     """A tool call."""
 
     number: int  # of its block in the record
@@ -68,7 +69,7 @@ class Called(NamedTuple):
     """What it said that it would write."""
 
 
-class Answered(NamedTuple):
+class Answered(Struct, frozen=True):
     """The result of a call."""
 
     number: int
@@ -84,13 +85,13 @@ class Answered(NamedTuple):
     """The file with the whole output that a text names."""
 
 
-class Skipped(NamedTuple):
+class Skipped(Struct, frozen=True):
     """Something that says nothing to a reader, and is counted."""
 
     kind: str
 
 
-class QueuedPrompt(NamedTuple):
+class QueuedPrompt(Struct, frozen=True):
     """A step of the queue of prompts; the index knows which of them are prompts."""
 
     kind: str  # what it is counted as if it is not a prompt
@@ -99,7 +100,7 @@ class QueuedPrompt(NamedTuple):
 Part = Said | Called | Answered | Skipped | QueuedPrompt
 
 
-class Readable(NamedTuple):
+class Readable(Struct, frozen=True):
     """A record that can be shown."""
 
     offset: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
@@ -26,7 +26,7 @@ NEVER_DELETED = 36_500
 """Days: "never", in what a calendar can still count."""
 
 
-class PathInfo(NamedTuple):
+class PathInfo(Struct, frozen=True):
     """What the path of a file says; empty where it says nothing."""
 
     session_id: str = ""
@@ -97,7 +97,7 @@ class Fold(Protocol):
         """Take an issue that was found elsewhere."""
 
 
-class LateTool(NamedTuple):
+class LateTool(Struct, frozen=True):
     """A result whose tool was not known when it was read."""
 
     offset: int

@@ -24,34 +24,36 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 Facts = tuple[tuple[str, str], ...]
 """Further parameters under their own names."""
 
 
-class Shell(NamedTuple):
+class Shell(Struct, frozen=True):
     """A command line."""
 
     command: str
     description: str = ""
 
 
-class Read(NamedTuple):
+class Read(Struct, frozen=True):
     """A file to read; lines of the output may begin with their numbers and a tab or an arrow."""
 
     path: str
     facts: Facts = ()
 
 
-class Write(NamedTuple):
+class Write(Struct, frozen=True):
     """A file and its new content."""
 
     path: str
     content: str
 
 
-class Edit(NamedTuple):
+class Edit(Struct, frozen=True):
     """Old texts of a file with those that replace them."""
 
     path: str
@@ -59,7 +61,7 @@ class Edit(NamedTuple):
     facts: Facts = ()
 
 
-class CellEdit(NamedTuple):
+class CellEdit(Struct, frozen=True):
     """A cell of a notebook."""
 
     path: str
@@ -68,28 +70,28 @@ class CellEdit(NamedTuple):
     facts: Facts = ()
 
 
-class Search(NamedTuple):
+class Search(Struct, frozen=True):
     """A pattern, or else a folder to list."""
 
     pattern: str
     facts: Facts = ()
 
 
-class Query(NamedTuple):
+class Query(Struct, frozen=True):
     """Words to search for, answered in prose."""
 
     query: str
     facts: Facts = ()
 
 
-class Fetch(NamedTuple):
+class Fetch(Struct, frozen=True):
     """An address, and what is asked about its content."""
 
     url: str
     prompt: str = ""
 
 
-class Spawn(NamedTuple):
+class Spawn(Struct, frozen=True):
     """A subagent and its task."""
 
     prompt: str
@@ -99,19 +101,19 @@ class Spawn(NamedTuple):
     is_started: bool = False  # in the background: the output says no more than that
 
 
-class Plan(NamedTuple):
+class Plan(Struct, frozen=True):
     """A plan in Markdown."""
 
     plan: str
 
 
-class Todos(NamedTuple):
+class Todos(Struct, frozen=True):
     """A list of things to do, each with its status: pending, in_progress, completed."""
 
     items: Sequence[tuple[str, str]]
 
 
-class Task(NamedTuple):
+class Task(Struct, frozen=True):
     """One thing to do."""
 
     number: str = ""
@@ -121,14 +123,14 @@ class Task(NamedTuple):
     facts: Facts = ()
 
 
-class Question(NamedTuple):
+class Question(Struct, frozen=True):
     """A question, and the options with what is said about each."""
 
     question: str
     options: Sequence[tuple[str, str]] = ()
 
 
-class Ask(NamedTuple):
+class Ask(Struct, frozen=True):
     """Questions to the user, and those that the output answers."""
 
     questions: Sequence[Question]
@@ -138,7 +140,7 @@ class Ask(NamedTuple):
 ToolInput = Shell | Read | Write | Edit | CellEdit | Search | Query | Fetch | Spawn | Plan | Todos | Task | Ask
 
 
-class ToolUse(NamedTuple):
+class ToolUse(Struct, frozen=True):
     """A call as its client understands it."""
 
     input: ToolInput | None

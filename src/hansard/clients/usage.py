@@ -7,7 +7,6 @@ any order, in any split and more than once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import msgspec
 
@@ -111,7 +110,7 @@ def absorb(one: Stated, other: Stated) -> Stated:
     return one
 
 
-class Answer(NamedTuple):
+class Answer(msgspec.Struct, frozen=True):
     """An answer of the model as one record has it."""
 
     uuid: str | None

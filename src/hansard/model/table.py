@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 
 class Kind(StrEnum):
@@ -36,7 +38,7 @@ _TEXTS = frozenset(
 )
 
 
-class Cost(NamedTuple):
+class Cost(Struct, frozen=True):
     """An amount of money, and how certain it is."""
 
     amount: Decimal | None  # None: nothing has a price
@@ -44,7 +46,7 @@ class Cost(NamedTuple):
     is_partial: bool = False  # part of it has no price
 
 
-class Column(NamedTuple):
+class Column(Struct, frozen=True):
     """One column, and how it adapts to a narrow terminal."""
 
     title: str
@@ -63,7 +65,7 @@ class Column(NamedTuple):
         return self.right or self.kind not in _TEXTS
 
 
-class Link(NamedTuple):
+class Link(Struct, frozen=True):
     """A cell with a link, a longer text to show on demand, and a small addition beside it."""
 
     value: Any
@@ -72,7 +74,7 @@ class Link(NamedTuple):
     more: str = ""
 
 
-class Table(NamedTuple):
+class Table(Struct, frozen=True):
     """An answer with rows, which every output renders in its own way."""
 
     columns: Sequence[Column]

@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Context, Decimal, Inexact
 from functools import lru_cache
 from operator import add, mul
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -112,7 +112,7 @@ SUMS = (
 Key = tuple[int, int]  # rate, has_recorded
 
 
-class _Units(NamedTuple):
+class _Units(msgspec.Struct, frozen=True):
     """Amounts as integers, in units of one power of ten."""
 
     each: tuple[int, ...]
@@ -141,7 +141,7 @@ class _Money:
         return Decimal(self._units).scaleb(self._place, EXACT)
 
 
-class _UnitPrices(NamedTuple):
+class _UnitPrices(msgspec.Struct, frozen=True):
     """What one of each class costs at a rate; None if no price is known."""
 
     costs: _Units | None

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from hansard.errors import StoreCorrupt
 from hansard.query.reader import Reader
@@ -23,7 +24,7 @@ _AHEAD = 2 << 20
 _ALL_PAGES = 16_384  # 128 MiB, a tenth of a second from memory; larger databases are checked this many pages at a time
 
 
-class CheckedPages(NamedTuple):
+class CheckedPages(Struct, frozen=True):
     """Which pages of a large database match their checksums."""
 
     first: int  # counted from 1

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from hansard.errors import UsageError
@@ -35,7 +36,7 @@ _REMEMBERED = 256  # sessions
 PASTED = re.compile(r"\[(?:\.\.\.)?(?:Pasted text|Image|Truncated text) #\d++[^\[\]]*+\]")
 
 
-class Typed(NamedTuple):
+class Typed(Struct, frozen=True):
     """A prompt as stored in the index."""
 
     id: int

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from hansard.errors import Ambiguous, NotFound
 from hansard.model.files import Link, SideFile, Todo, Transcript
@@ -149,7 +151,7 @@ _SHORTEST = 8  # minimum letters of a uuid prefix
 _UUID = "-".join("[0-9A-Fa-f]" * length for length in (8, 4, 4, 4, 12))
 
 
-class MessagePlace(NamedTuple):
+class MessagePlace(Struct, frozen=True):
     """The location of a message."""
 
     uuid: str

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from hansard.model.table import Kind
 from hansard.render.format import (
@@ -42,7 +44,7 @@ _WRITERS: dict[Kind, Callable[[Any], str]] = {
 }
 
 
-class CellContext(NamedTuple):
+class CellContext(Struct, frozen=True):
     """What cells depend on besides their values: the current time, and the names of projects."""
 
     now: datetime

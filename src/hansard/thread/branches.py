@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field
@@ -19,8 +20,6 @@ from hansard.model.time import from_milliseconds as moment
 from hansard.storage import OFFSET_MASK
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from hansard.query.reader import Reader
     from hansard.thread.reader import ThreadReader
 
@@ -209,7 +208,7 @@ def find_groups(
 # -- the line of a branch: what a session would have been, had it gone on with a prompt that was replaced
 
 
-class BranchChoice(NamedTuple):
+class BranchChoice(Struct, frozen=True):
     """A branch that can be chosen, and how it begins."""
 
     branch: int

@@ -280,13 +280,13 @@ class ThreadReader:
             return
         for part in record.parts():
             if isinstance(part, Said):
-                self._add(record, *part)
+                self._add(record, part)
             elif isinstance(part, Called):
                 self._call(record, part)
             elif isinstance(part, Answered):
                 self._answer(record, part)
             elif isinstance(part, QueuedPrompt) and record.offset in self.queued and self.only is None:
-                self._add(record, "prompt", self.queued[record.offset], queued=True)
+                self._add(record, Said("prompt", self.queued[record.offset], queued=True))
             else:
                 self._skip(part.kind)
 
@@ -323,10 +323,9 @@ class ThreadReader:
             )
         )
 
-    def _add(
-        self, record: Readable, kind: str, text: str, images: int = 0, queued: bool = False, model: str | None = None
-    ) -> None:
-        self.entries.append(self._said(record, kind, text, images=images, queued=queued, model=model))
+    def _add(self, record: Readable, said: Said) -> None:
+        entry = self._said(record, said.kind, said.text, images=said.images, queued=said.queued, model=said.model)
+        self.entries.append(entry)
 
     def _said(self, record: Readable, kind: str, text: str, **more: Any) -> Entry:
         return Entry(
@@ -358,7 +357,7 @@ class ThreadReader:
         if isinstance(call, Pending) and call.answer is None:
             call.answer = record, part
         else:  # of a call that is not here, or that has its result already
-            self._add(record, "output", part.text())
+            self._add(record, Said("output", part.text()))
 
     def _called(self, call: Pending) -> Entry:
         """A call as an entry, with its result where there is one."""

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from hansard.model.time import from_milliseconds as moment
 from hansard.query.transcripts import FORK_TURN, SHOWN_RECORD
 from hansard.storage import OFFSET_MASK
@@ -33,7 +35,7 @@ class Start(NamedTuple):
     branch: int
 
 
-class Typed(NamedTuple):
+class Typed(Struct, frozen=True):
     """A typed line, or the instructions of a subagent."""
 
     id: int
@@ -56,7 +58,7 @@ def typed_lines(reader: Reader, low: int) -> list[Typed]:
         " AND role IN ('prompt', 'instruction', 'command', 'bash') ORDER BY id",
         (low, low + OFFSET_MASK),
     )
-    return list(map(Typed._make, rows))
+    return [Typed(*row) for row in rows]
 
 
 def find_starts(thread: ThreadReader) -> list[Start]:
@@ -87,7 +89,7 @@ def find_starts(thread: ThreadReader) -> list[Start]:
     return starts
 
 
-class OutlineTurn(NamedTuple):
+class OutlineTurn(Struct, frozen=True):
     """A turn as an outline names it."""
 
     number: int
@@ -101,7 +103,7 @@ class OutlineTurn(NamedTuple):
     active_ms: int | None
 
 
-class Compaction(NamedTuple):
+class Compaction(Struct, frozen=True):
     """Where a conversation was replaced by its summary."""
 
     offset: int
@@ -243,7 +245,7 @@ def read_compactions(thread: ThreadReader) -> list[Compaction]:
 # -- around it
 
 
-class Neighbour(NamedTuple):
+class Neighbour(Struct, frozen=True):
     """Another session that is kept, and how this one is linked with it."""
 
     relation: str
@@ -253,7 +255,7 @@ class Neighbour(NamedTuple):
     turn: int | None  # of a fork or branch: the last turn that it copied
 
 
-class ChangedFile(NamedTuple):
+class ChangedFile(Struct, frozen=True):
     """A file that a session changed."""
 
     path: str

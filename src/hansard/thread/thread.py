@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -84,7 +84,7 @@ class SessionContext:
         return UsageReader(self.reader, self.session.session_id, self.agents, self.store.rates())
 
 
-class Selection(NamedTuple):
+class Selection(Struct, frozen=True):
     """Some turns of a thread, and how many are before and after them."""
 
     thread: Thread
@@ -464,7 +464,8 @@ class Thread:
         thread = None
         call = entry.tool
         if call is not None:
-            title, subject, parts, results = view(call, self.session.cwd)
+            shown = view(call, self.session.cwd)
+            title, subject, parts, results = shown.title, shown.subject, shown.parts, shown.results
             facts = facts_of(call)
             if call.has_image and call.result_offset is not None:
                 results += self._pictures(call.result_offset, call.tool_use_id, 1)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from hansard.clients import client_of
 from hansard.clients.tools import (
@@ -75,7 +77,7 @@ _BY_ENDING = {
 LANGUAGES = frozenset((*_BY_NAME.values(), *_BY_ENDING.values()))
 
 
-class View(NamedTuple):
+class View(Struct, frozen=True):
     """How a call is shown."""
 
     title: str
@@ -232,13 +234,13 @@ def _task(given: Task, use: ToolUse) -> _Shown:
 def _ask(given: Ask, use: ToolUse) -> _Shown:
     answer = use.output
     parts: list[Part] = []
-    for question, options in given.questions:
-        parts.append(Plain(question))
+    for question in given.questions:
+        parts.append(Plain(question.question))
         parts.append(
             Checklist(
                 tuple(
                     ("chosen" if label and label in answer else "open", f"{label}: {about}" if about else label)
-                    for label, about in options
+                    for label, about in question.options
                 )
             )
         )

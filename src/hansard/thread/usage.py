@@ -7,6 +7,8 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from hansard.model.ledger import Tokens
 from hansard.pricing.cost import SUMS, Sums, rates_of
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
@@ -43,7 +45,7 @@ class TurnUsage(NamedTuple):
     is_lower_bound: bool = False  # some messages were cut off, or have no price
 
 
-class Request(NamedTuple):
+class Request(Struct, frozen=True):
     """One API message of a thread."""
 
     offset: int  # of its first line
@@ -52,7 +54,7 @@ class Request(NamedTuple):
     model: str
 
 
-class ContextTimeline(NamedTuple):
+class ContextTimeline(Struct, frozen=True):
     """All requests of a thread, and what each of its turns used, subagents included."""
 
     requests: list[Request]

@@ -7,6 +7,8 @@ from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from hansard.model.table import Column, Cost, Kind, Link, Table
 from hansard.model.time import BLOCK
 from hansard.query.language.refine import written
@@ -71,7 +73,7 @@ def sort_link(wish: Wish) -> Callable[[str], SortLink]:
 
 
 def _minor(column: Column) -> Column:
-    return column if column.sort in ("tokens", "cost") else column._replace(css="minor")
+    return column if column.sort in ("tokens", "cost") else replace(column, css="minor")
 
 
 def _numbers(shown: Sequence[Figure], row: UsageRow, href: str) -> Iterator[Link]:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from hansard.cli.arguments import FreeTextCommand
 from hansard.cli.context import Context, note, now, reads
@@ -108,7 +109,7 @@ def _table(
 ) -> list[str]:
     shown = [column for column in _COLUMNS if unique or column.title != "TIMES"]
     if words is not None:
-        shown = [one._replace(mark=partial(_marked, words, paint)) if one.title == "PROMPT" else one for one in shown]
+        shown = [replace(one, mark=partial(_marked, words, paint)) if one.title == "PROMPT" else one for one in shown]
     if all(prompt.session_kept for prompt in found):
         shown.pop()
     rows = []

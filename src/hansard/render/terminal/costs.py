@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from hansard.model.table import Column, Kind, Table
 from hansard.render.format import budget_cost, dollars, model_name, project_name
 from hansard.render.reports import PERIODS, figures, key_names, report_notes
@@ -86,14 +88,14 @@ def usage_table(
     table = Table(
         [
             *(heads or [Column("", Kind.LABEL)]),
-            *(figure.column._replace(title=figure.column.title.upper()) for figure in shown),
+            *(replace(figure.column, title=figure.column.title.upper()) for figure in shown),
         ],
         [[*label, *(figure.of(row) for figure in shown)] for label, row in zip(labels, rows, strict=True)],
         ["Total", *blank, *(figure.of(report.totals) for figure in shown)],
         report_notes(report.pricing, report.totals, more),
         styles,
     )
-    return table._replace(columns=_fitting(table, max(1, len(heads)), columns))
+    return replace(table, columns=_fitting(table, max(1, len(heads)), columns))
 
 
 def _fitting(table: Table, keys: int, columns: int) -> Sequence[Column]:
@@ -105,11 +107,11 @@ def _fitting(table: Table, keys: int, columns: int) -> Sequence[Column]:
     )
     if full + 2 * (len(table.columns) - 1) <= columns:
         return table.columns
-    brief = [column._replace(kind=_BRIEF.get(column.kind, column.kind)) for column in table.columns]
-    if fits(table._replace(columns=brief), columns):
+    brief = [replace(column, kind=_BRIEF.get(column.kind, column.kind)) for column in table.columns]
+    if fits(replace(table, columns=brief), columns):
         return brief
     return [
-        column._replace(least=4) if place < keys else column._replace(rank=column.rank or column.kind is not Kind.COST)
+        replace(column, least=4) if place < keys else replace(column, rank=column.rank or column.kind is not Kind.COST)
         for place, column in enumerate(brief)
     ]
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from hansard.model.display import Item
+from hansard.render.depth import Depth
 from hansard.render.format import agent_counts, changed_lines, many, session_cost, session_counts, short, span
 from hansard.render.relations import relation
 from hansard.render.terminal.drawing import Drawing, agent_words
@@ -14,10 +18,8 @@ from hansard.render.terminal.spans import BOLD, CYAN, DIM
 from hansard.render.text import PIPED, fit, one_line, width
 
 if TYPE_CHECKING:
-    from hansard.model.display import Item
     from hansard.model.sessions import Session
     from hansard.model.threads import Agent
-    from hansard.render.depth import Depth
     from hansard.thread.thread import Selection, Thread
 
 _TITLE_LINES = 2
@@ -106,7 +108,7 @@ def _ordered(agents: Sequence[Agent]) -> list[Agent]:
 WIDEST = 110  # columns: longer lines are hard to read
 
 
-class Sheet(NamedTuple):
+class Sheet(Struct, frozen=True):
     """How a session is to be drawn; `command` is what to type to show it again."""
 
     columns: int
@@ -159,7 +161,7 @@ def _numbers(first: int, last: int) -> str:
     return str(first) if first == last else f"{first}-{last}"
 
 
-class Excerpt(NamedTuple):
+class Excerpt(Struct, frozen=True):
     """The items to show, with those around them."""
 
     items: Sequence[Item]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from hansard.guard.sanitize import ESCAPES
 from hansard.lazy_regex import lazy_compile
@@ -21,7 +22,7 @@ _SIGNS = {"+": GREEN, "-": RED, "@": CYAN}
 _NAME = 20  # columns of a fact's name
 
 
-class Board(NamedTuple):
+class Board(Struct, frozen=True):
     """What parts are drawn on: its width, and whether it has colours."""
 
     columns: int

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from msgspec.structs import replace
+
 from hansard.model.table import Column, Kind, Table
 from hansard.render.cells import CellContext, cell
 from hansard.render.text import PIPED, Paint, clean, fit, fit_path, one_line, pad, width, wrap
@@ -33,7 +35,7 @@ def draw_table(
     A table that cannot fit is wider than the terminal, so that no figure is lost, unless lines may be `cut`. Where nothing is cut,
     long texts come last and are not padded.
     """
-    columns = [column._replace(style=column.style or _STYLES.get(column.kind)) for column in table.columns]
+    columns = [replace(column, style=column.style or _STYLES.get(column.kind)) for column in table.columns]
     rows = written(table, context)
     total = columns_wide - len(indent)
     widths = _shared(columns, rows, total, header=header)
