@@ -47,12 +47,12 @@ MARK = re.compile("\x1b\\[1;33m(.*?)\x1b\\[0m", re.DOTALL)
 
 def grouped(*hits: Hit, columns: int = 80, paint: Paint = PLAIN) -> list[str]:
     session = SessionHits(SESSION, "/src/tide", "High water", NOW, HIT.timestamp, len(hits), 1.0, hits)
-    return list(session_lines([session], HitStyle(columns, paint, NOW, {})))
+    return list(session_lines([session], HitStyle(columns, paint, {})))
 
 
 def test_a_session_and_its_hit() -> None:
     assert grouped(HIT) == [
-        "3f2a91c0  tide  High water                                    Fri 10:00  1 match",
+        "3f2a91c0  tide  High water                             2026-05-01 10:00  1 match",
         "  Claude  10:00                                  hansard show 3f2a91c0 --at 2048",
         "    The tide turns at noon.",
     ]
@@ -113,8 +113,8 @@ def test_without_a_session_there_is_nothing_to_open() -> None:
     assert grouped(replace(HIT, session_id=""))[1] == "  Claude  10:00"
     assert grouped(replace(HIT, project="", title=""))[1] == "  Claude  10:00"
     nowhere = SessionHits("", "", "", None, None, 1, 1.0, (HIT,))
-    header, *_ = session_lines([nowhere], HitStyle(60, PLAIN, NOW, {}))
-    assert header == "-  -  (of no session)                     Fri 10:00  1 match"
+    header, *_ = session_lines([nowhere], HitStyle(60, PLAIN, {}))
+    assert header == "-  -  (of no session)              2026-05-01 10:00  1 match"
 
 
 def test_a_command_that_does_not_fit_stands_below() -> None:
@@ -149,13 +149,13 @@ def test_context_stands_around_the_snippet() -> None:
 
 def test_hits_in_a_row_name_their_session_when_it_changes() -> None:
     other = replace(HIT, session_id="22222222-b", title="")
-    lines = list(hit_lines([HIT, HIT, other], HitStyle(80, PLAIN, NOW, {})))
+    lines = list(hit_lines([HIT, HIT, other], HitStyle(80, PLAIN, {})))
     assert [line for line in lines if not line.startswith(" ")] == [
         "3f2a91c0  tide  High water",
         "",
         "22222222  tide  (untitled)",
     ]
-    assert lines[1].startswith("  Claude  Fri 10:00  ")
+    assert lines[1].startswith("  Claude  2026-05-01 10:00  ")
 
 
 # -- snippets
@@ -247,7 +247,7 @@ HITS = st.builds(
 
 @given(st.lists(HITS, max_size=3), st.integers(40, 200))
 def test_no_line_is_too_long_and_none_is_obeyed(hits: list[Hit], columns: int) -> None:
-    look = HitStyle(columns, PLAIN, NOW, {})
+    look = HitStyle(columns, PLAIN, {})
     lines = list(hit_lines(hits, look))
     for hit in hits:
         session = SessionHits(hit.session_id, hit.project, hit.title, None, hit.timestamp, 1234, 1.0, (hit,))
@@ -275,7 +275,7 @@ FACETS = Facets(
 
 
 def test_facets() -> None:
-    assert list(facet_lines(FACETS, HitStyle(80, PLAIN, NOW, {}))) == [
+    assert list(facet_lines(FACETS, HitStyle(80, PLAIN, {}))) == [
         "Projects  and 2 more",
         "  tide              12  ████████████████████████",
         "  雨雲               6  ████████████",
@@ -302,6 +302,6 @@ COUNTS = st.lists(st.tuples(NASTY, st.integers(1, 10**9)), max_size=10).map(tupl
 def test_facets_fit_and_are_harmless(
     projects: tuple[tuple[str, int], ...], tools: tuple[tuple[str, int], ...], columns: int
 ) -> None:
-    lines = list(facet_lines(Facets(projects, tools, (), (), 1, truncated=False), HitStyle(columns, PLAIN, NOW, {})))
+    lines = list(facet_lines(Facets(projects, tools, (), (), 1, truncated=False), HitStyle(columns, PLAIN, {})))
     assert all(width(line) <= columns for line in lines)
     assert all(is_harmless(character) and character not in "\n\t" for line in lines for character in line)

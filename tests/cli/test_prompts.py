@@ -54,19 +54,19 @@ def test_prompts_json_has_the_agreed_shape(run: Run) -> None:
         (
             60,
             [
-                "WHEN        ID        PROMPT",
-                "2026-05-01  22222222  Wrap the sail [red]now[/red] !",
-                "2026-05-01  11111111  When is high tide?",
-                "2026-02-02  33333333  Bring the boat home before the…   lost",
+                "WHEN              ID        PROMPT",
+                "2026-05-01 10:00  22222222  Wrap the sail [red]now[/red] !",
+                "2026-05-01 10:00  11111111  When is high tide?",
+                "2026-02-02 02:40  33333333  Bring the boat home before the…",
             ],
         ),
         (
             80,
             [
-                "WHEN        ID        PROJECT  PROMPT",
-                "2026-05-01  22222222  sail     Wrap the sail [red]now[/red] !",
-                "2026-05-01  11111111  tide     When is high tide?",
-                "2026-02-02  33333333  boat     Bring the boat home before the storm, quic…  lost",
+                "WHEN              ID        PROJECT  PROMPT",
+                "2026-05-01 10:00  22222222  sail     Wrap the sail [red]now[/red] !",
+                "2026-05-01 10:00  11111111  tide     When is high tide?",
+                "2026-02-02 02:40  33333333  boat     Bring the boat home before the storm…  lost",
             ],
         ),
     ],

@@ -40,8 +40,8 @@ def fork(root: Path) -> None:
         (
             60,
             [
-                "WHEN        ID        PROJECT  TITLE",
-                "2026-05-01  44444444  tide     When is high tide in the har…",
+                "WHEN              ID        TITLE",
+                "2026-05-01 10:00  44444444  When is high tide in the harbou…",
                 "    fork · 3 files: a.md, gauges_with_a_long_name.ts,",
                 "    harbour_table_of_the_north.py · words: harbour high tide",
             ],
@@ -49,8 +49,8 @@ def fork(root: Path) -> None:
         (
             160,
             [
-                "WHEN        ID        PROJECT  TITLE",
-                "2026-05-01  44444444  tide     When is high tide in the harbour?",
+                "WHEN              ID        PROJECT  TITLE",
+                "2026-05-01 10:00  44444444  tide     When is high tide in the harbour?",
                 "    fork · 3 files: a.md, gauges_with_a_long_name.ts, harbour_table_of_the_north.py · words: harbour high tide",
             ],
         ),

@@ -14,7 +14,6 @@ import pytest
 from click.testing import CliRunner
 
 from hansard.cli.app import hansard
-from hansard.cli.commands import search
 from hansard.demo import write_history
 from hansard.engine import Hansard
 from hansard.model.search import Facets, SearchPage
@@ -46,7 +45,6 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def run_demo(demo: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run a command on the demo history, at the moment when it ends."""
-    monkeypatch.setattr(search, "now", lambda: NOW)
     return runner(demo / "claude", demo / "store")
 
 

@@ -243,7 +243,9 @@ def test_notes_are_found_and_marked(store: Path) -> None:
         assert "ask about the zzyzx" in driver.text
         await driver.press("enter", "enter")
         assert isinstance(driver.app.screen, ReaderView)
-        assert driver.app.screen.current_session().session_id == OTHER
+        session = driver.app.screen.current_session()
+        assert session is not None
+        assert session.session_id == OTHER
 
     drive(store, steps)
 

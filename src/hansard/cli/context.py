@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from hansard.config import Settings
     from hansard.engine import Hansard
     from hansard.model.files import Coverage
-    from hansard.render.cells import CellContext
     from hansard.render.format import ProjectNames
     from hansard.sync.report import SyncReport
 
@@ -104,12 +103,6 @@ class Context:
     def chart_width(self) -> int:
         """The columns of what is drawn across the whole width."""
         return min(self.width(), _CHART)
-
-    def cells(self) -> CellContext:
-        """What the cells of tables depend on."""
-        from hansard.render.cells import CellContext
-
-        return CellContext(now(), self.names)
 
     # -- the engine
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from types import MappingProxyType
 from typing import Any
-
-from msgspec import Struct
 
 from hansard.model.table import Kind
 from hansard.render.format import (
@@ -15,12 +12,12 @@ from hansard.render.format import (
     cost,
     dollars,
     duration,
+    full,
     model_name,
     project_name,
     short,
     titled,
     tool_name,
-    when,
 )
 from hansard.render.text import one_line
 
@@ -38,24 +35,19 @@ _WRITERS: dict[Kind, Callable[[Any], str]] = {
     Kind.PERCENT: lambda value: f"{value:.1f}",
     Kind.MONEY: dollars,
     Kind.COST: lambda value: cost(value.amount, lower_bound=value.is_lower_bound, unpriced=value.is_partial),
+    Kind.TIME: full,
     Kind.DURATION: duration,
     Kind.LINES: lambda value: f"+{value[0]:,} -{value[1]:,}",
     Kind.ROUNDED_LINES: lambda value: f"+{short(value[0])} -{short(value[1])}",
 }
 
 
-class CellContext(Struct, frozen=True):
-    """What cells depend on besides their values: the current time, and the names of projects."""
-
-    now: datetime
-    names: ProjectNames = MappingProxyType({})
+NAMELESS: ProjectNames = MappingProxyType({})
 
 
-def cell(value: Any, kind: Kind, context: CellContext | None = None) -> str:
+def cell(value: Any, kind: Kind, names: ProjectNames = NAMELESS) -> str:
     if value is None:
         return _UNKNOWN.get(kind, "")
-    if kind is Kind.TIME:
-        return when(value, context.now if context is not None else value)
     if kind is Kind.PROJECT:
-        return project_name(value, context.names if context is not None else {})
+        return project_name(value, names)
     return _WRITERS[kind](value)

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta, tzinfo
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING
 
-from hansard.model.time import DAYS, MONTHS
+from hansard.model.time import MONTHS
 from hansard.model.tools import mcp_parts
 from hansard.render.text import one_line
 
@@ -79,22 +79,8 @@ def local(moment: datetime, zone: tzinfo | None = None) -> datetime:
         return moment
 
 
-def when(moment: datetime | None, now: datetime) -> str:
-    """A time as short as can be understood, seen from now: 14:02, Mon 14:02, 10 Nov, 2025-04-18."""
-    if moment is None:
-        return "-"
-    here, today = local(moment), local(now)
-    days = (today.date() - here.date()).days
-    if days == 0:
-        return f"{here:%H:%M}"
-    if 0 < days < 7:
-        return f"{DAYS[here.weekday()][:3]} {here:%H:%M}"
-    if here.year == today.year:
-        return f"{here.day} {MONTHS[here.month - 1][:3]}"
-    return f"{here.year:04}-{here:%m-%d}"
-
-
 def full(moment: datetime | None) -> str:
+    """A time to the minute, as every list and table writes it."""
     if moment is None:
         return "-"
     here = local(moment)

@@ -13,7 +13,7 @@ from hansard.render.text import Paint, clean, fit, one_line, wrap
 
 if TYPE_CHECKING:
     from hansard.model.recovery import LostSession, Reconstruction, RecoveredPaste
-    from hansard.render.cells import CellContext
+    from hansard.render.format import ProjectNames
 
 _SHOWN = 400  # characters of a title
 _PASTE_LINES = 12  # of a paste; Markdown and JSON have all of it
@@ -29,7 +29,7 @@ _COLUMNS = (
 )
 
 
-def lost_table(sessions: Sequence[LostSession], columns: int, paint: Paint, context: CellContext) -> list[str]:
+def lost_table(sessions: Sequence[LostSession], columns: int, paint: Paint, names: ProjectNames) -> list[str]:
     rows = [
         [
             lost.started_at,
@@ -41,7 +41,7 @@ def lost_table(sessions: Sequence[LostSession], columns: int, paint: Paint, cont
         ]
         for lost in sessions
     ]
-    return draw_table(Table(_COLUMNS, rows), columns, paint, context)
+    return draw_table(Table(_COLUMNS, rows), columns, paint, names)
 
 
 def short_name(lost: LostSession) -> str:

@@ -16,13 +16,13 @@ from hansard.model.requests import SessionsRequest
 from hansard.render.format import (
     ProjectNames,
     cost,
+    full,
     listed_cost,
     many,
     project_name,
     remark_marks,
     short,
     title_of,
-    when,
 )
 from hansard.render.terminal.spans import BOLD, CYAN, DIM, GREEN, RED, YELLOW, painted
 from hansard.render.text import fit, one_line, pad, width
@@ -39,7 +39,7 @@ _LAST_WORD = re.compile(r"(?:^|(?<=[\s(]))[^\W_]+$")
 _SHORTEST_BEGINNING = 3  # letters of a word that the full text is asked for
 _SCOPES = {"pinned": "is:pinned", "deleted": "is:gone"}
 _GAP = "  "
-_WHEN = 10  # the longest is a date in full
+_WHEN = 16
 _PROJECT_SHARE = 5  # of the width, at most a fifth
 _LONGEST_TITLE = 400  # characters that are looked at
 _SOON = 7  # days before the clean-up that are marked
@@ -153,7 +153,7 @@ def session_row(session: Session, style: RowStyle, columns: int) -> str:
     errors = session.tool_errors + session.api_errors
     kept, kept_style = _kept(session, style)
     right = [short(errors) if errors else "", short(session.prompts), listed_cost(session), kept]
-    texts = (when(session.ended_at, style.now), project_name(session.project, style.names), title)
+    texts = (full(session.ended_at), project_name(session.project, style.names), title)
     cells = _cells(texts, right, columns)
     styles = [
         DIM,

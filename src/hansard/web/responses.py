@@ -6,7 +6,7 @@ Everything in a template is escaped unless `render.html` made it.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
@@ -21,7 +21,6 @@ from hansard.model.serialize import encoded
 from hansard.render import format as formatting
 from hansard.render.format import dollars
 from hansard.render.html.escaping import cut_line, visible
-from hansard.render.series import date_text
 from hansard.web.static_files import address
 
 if TYPE_CHECKING:
@@ -42,7 +41,6 @@ _STATUS: tuple[tuple[type[HansardError], int, str], ...] = (
     (StoreCorrupt, 500, "damaged"),
     (HansardError, 503, "unusable"),
 )
-_WEEK = timedelta(days=7)
 _WORDS = {
     400: "Invalid request",
     401: "Not signed in",
@@ -221,7 +219,6 @@ def _environment() -> Environment:
         model_name=formatting.model_name,
         tool_name=formatting.tool_name,
         full=formatting.full,
-        when=_when,
         ago=lambda moment: formatting.ago(moment, datetime.now(UTC)),
         ahead=lambda moment: formatting.ahead(moment, datetime.now(UTC)),
         agent_counts=formatting.agent_counts,
@@ -232,14 +229,6 @@ def _environment() -> Environment:
         segment=lambda text: quote(str(text), safe=""),
     )
     return env
-
-
-def _when(moment: datetime | None) -> str:
-    """A time as short as can be understood; days of other years are written like those of this one."""
-    now = datetime.now(UTC)
-    if moment is not None and formatting.local(moment).year != formatting.local(now).year and now - moment > _WEEK:
-        return date_text(formatting.local(moment).date())
-    return formatting.when(moment, now)
 
 
 def _project_name(context: Context, path: str) -> str:

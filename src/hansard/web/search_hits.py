@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hansard.render.format import TASK, clock, local, tool_name, when
+from hansard.render.format import TASK, clock, full, local, tool_name
 from hansard.web.urls import place, session_place
 
 if TYPE_CHECKING:
@@ -72,8 +72,7 @@ def stamp(moment: datetime | None, day: datetime | None = None) -> str:
         return ""
     if day is not None and local(moment).date() == local(day).date():
         return clock(moment)
-    seen = when(moment, datetime.now(UTC))
-    return seen if ":" in seen else f"{seen} {clock(moment)}"
+    return full(moment)
 
 
 def corrected(query: str, notes: Iterable[str]) -> Iterator[tuple[str, str | None]]:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
-from hansard.cli.context import Command, Context, none_found, note, now, reads
+from hansard.cli.context import Command, Context, none_found, note, reads
 from hansard.cli.request_options import more_note, read_page, reversed_order, takes
 from hansard.errors import NotFound, UsageError
 from hansard.model.requests import FileHistoryRequest, FilesRequest, same_for
 from hansard.model.table import Column, Kind, Table
-from hansard.render.cells import CellContext
 from hansard.render.format import short
 from hansard.render.terminal.tables import draw_table
 from hansard.render.text import Paint, one_line
@@ -80,7 +79,7 @@ def files(
     if cli.as_json:
         cli.emit(found)
     elif found.files:
-        cli.say(draw_table(Table(_FILES, [_row(item) for item in found.files]), cli.width(), cli.paint(), cli.cells()))
+        cli.say(draw_table(Table(_FILES, [_row(item) for item in found.files]), cli.width(), cli.paint(), cli.names))
         if found.next_cursor is not None:
             note(more_note(len(found.files), f"{found.total:,}", "files", page))
     if not found.files:
@@ -152,7 +151,7 @@ def _lines(h: Hansard, history: FileHistory, columns: int, paint: Paint, *, diff
         )
         for number, call in enumerate(calls)
     ]
-    header, *lines = draw_table(Table(_HISTORY, rows), columns, paint, CellContext(now()))
+    header, *lines = draw_table(Table(_HISTORY, rows), columns, paint)
     yield header
     for line, call in zip(lines, calls, strict=True):
         yield line

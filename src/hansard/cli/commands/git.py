@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from hansard.cli.context import SLOW_SECONDS, Command, Context, note, now, reads
+from hansard.cli.context import SLOW_SECONDS, Command, Context, note, reads
 from hansard.cli.request_options import takes
 from hansard.errors import NotFound, UsageError
 from hansard.model.blame import LINES, line_range
@@ -183,7 +183,7 @@ def blame(cli: Context, target: str, lines: str | None, rev: str | None, reposit
     with cli.reading() as h:
         if os.path.isfile(path) or (rev is not None and not os.path.isdir(path)):
             report = h.blame(path, span, rev)
-            cli.answer(report, lambda: draw_blame(report, cli.width(), cli.paint(), now()))
+            cli.answer(report, lambda: draw_blame(report, cli.width(), cli.paint()))
             return
         if span is not None or rev is not None:
             raise UsageError(f"no such file: {path}")
@@ -193,7 +193,7 @@ def blame(cli: Context, target: str, lines: str | None, rev: str | None, reposit
             found = h.blame_commit(target, repository or os.getcwd())
         except NotFound as error:
             raise NotFound(f"no file {target!r}; {error}") from None
-    cli.answer(found, lambda: draw_commit(found, cli.width(), cli.paint(), now()))
+    cli.answer(found, lambda: draw_commit(found, cli.width(), cli.paint()))
     if not found.files:
         note("hansard: the commit adds no lines")
 
@@ -239,7 +239,7 @@ def commits(cli: Context, request: CommitsRequest) -> None:
     if cli.as_json:
         cli.emit(found)
     elif found.commits:
-        cli.say(commit_table(found.commits, cli.width(), cli.paint(), now()))
+        cli.say(commit_table(found.commits, cli.width(), cli.paint()))
         if found.total > len(found.commits):
             note(f"{len(found.commits):,} of {found.total:,} commits; --limit 0 shows all")
     if not cli.as_json:

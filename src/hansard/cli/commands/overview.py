@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hansard.model.files import Coverage
     from hansard.model.sessions import Activity, SessionPage
     from hansard.query.health import Status
-    from hansard.render.cells import CellContext
+    from hansard.render.format import ProjectNames
 
 _RECENT = 10
 _NEXT = ("show @last", "sessions", "usage", "status", "--help")
@@ -62,7 +62,9 @@ def show_overview(cli: Context, settings: Settings, *, demo: bool = False) -> No
         counts = _counts(h, moment)
     cli.answer(
         {"demo": demo, "activity": counts, "sessions": page.sessions, "status": answer},
-        lambda: _lines(page, answer, counts, cli.cells(), cli.width(), cli.paint(), demo=demo, coverage=cli.coverage),
+        lambda: _lines(
+            page, answer, counts, moment, cli.names, cli.width(), cli.paint(), demo=demo, coverage=cli.coverage
+        ),
     )
     if demo:
         from shlex import quote
@@ -83,14 +85,14 @@ def _lines(
     page: SessionPage,
     answer: Status,
     counts: dict[str, Activity],
-    cells: CellContext,
+    moment: datetime,
+    projects: ProjectNames,
     columns: int,
     paint: Paint,
     *,
     demo: bool,
     coverage: Coverage | None,
 ) -> Iterator[str]:
-    moment = cells.now
     title = "Hansard (demo)" if demo else "Hansard"
     facts = f"{many(answer.sessions, 'session')} in {many(answer.projects, 'project')}, {size(answer.kept_bytes)} kept, synced {ago(answer.last_sync, moment)}"
     if coverage is not None:
@@ -113,7 +115,7 @@ def _lines(
     yield from draw_table(Table(_COUNTS, rows), min(columns, 100), paint)
     yield ""
     if page.sessions:
-        yield from session_table(page.sessions, cells, columns, paint)
+        yield from session_table(page.sessions, projects, columns, paint)
         if page.total > len(page.sessions):
             more = f"and {page.total - len(page.sessions):,} more"
             yield paint(more if demo else f"{more}: {program()} sessions", "dim")

@@ -22,7 +22,6 @@ from hansard.render.text import Paint, clean, fit, one_line, wrap
 
 if TYPE_CHECKING:
     from hansard.model.search import Prompt
-    from hansard.render.cells import CellContext
     from hansard.render.format import ProjectNames
 
 _SHOWN = 400  # characters of a prompt on one line
@@ -68,7 +67,7 @@ def prompts(cli: Context, request: PromptsRequest, full: bool, page: int) -> Non
     elif found.prompts and full:
         cli.say(_texts(found.prompts, cli.names, cli.width(), cli.paint(), _words(query)))
     elif found.prompts:
-        cli.say(_table(found.prompts, cli.cells(), cli.width(), cli.paint(), _words(query), unique=request.unique))
+        cli.say(_table(found.prompts, cli.names, cli.width(), cli.paint(), _words(query), unique=request.unique))
     if found.prompts and found.next_cursor is not None and not cli.as_json:
         note(more_note(len(found.prompts), f"{found.total:,}", f"listed ({prompt_counts(found)})", page))
     if not found.prompts:
@@ -100,7 +99,7 @@ def _excerpt(text: str, words: re.Pattern[str] | None) -> str:
 
 def _table(
     found: Sequence[Prompt],
-    context: CellContext,
+    names: ProjectNames,
     columns: int,
     paint: Paint,
     words: re.Pattern[str] | None,
@@ -123,7 +122,7 @@ def _table(
             "": None if prompt.session_kept else "lost",
         }
         rows.append([cells[column.title] for column in shown])
-    return draw_table(Table(shown, rows), columns, paint, context)
+    return draw_table(Table(shown, rows), columns, paint, names)
 
 
 def _marked(words: re.Pattern[str], paint: Paint, text: str) -> str:

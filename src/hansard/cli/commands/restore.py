@@ -198,7 +198,7 @@ def _list(cli: Context, request: LostSessionsRequest) -> None:
     if cli.as_json:
         cli.emit(found)
     elif found.sessions:
-        cli.say(lost_table(found.sessions, cli.width(), cli.paint(), cli.cells()))
+        cli.say(lost_table(found.sessions, cli.width(), cli.paint(), cli.names))
         if found.total > len(found.sessions):
             note(f"{len(found.sessions):,} of {found.total:,} lost sessions; --limit 0 shows all")
         note("These sessions have no transcript; `hansard recover SESSION` shows a reconstruction.")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 import click
 from msgspec.structs import replace
 
 from hansard.cli.arguments import FreeTextCommand
-from hansard.cli.context import Context, note, now, reads, warn
+from hansard.cli.context import Context, note, reads, warn
 from hansard.cli.request_options import limit_option, read_page, takes, typed_query
 from hansard.errors import UsageError
 from hansard.model.requests import SearchRequest
@@ -69,7 +67,7 @@ def search(cli: Context, request: SearchRequest, grouping: str | None, count: bo
         optional = {"sessions": by_session, "facets": request.facets, "partial": found.partial is not None}
         cli.emit({key: value for key, value in plain(found).items() if optional.get(key, True)})
     elif found.hits or found.found_notes:
-        _show(cli, found, now(), found.facets)
+        _show(cli, found, found.facets)
     _tell(cli, found, page)
     if not found.hits and not found.found_notes:
         if request.cursor is not None:
@@ -77,7 +75,7 @@ def search(cli: Context, request: SearchRequest, grouping: str | None, count: bo
         elif found.partial is not None:
             warn("\n".join((*found.notes, *filter(None, [search.meant(typed_query())]), f"{found.partial.heading}:")))
             if not cli.as_json:
-                _show(cli, found.partial, now())
+                _show(cli, found.partial)
         else:
             warn(_nothing(request.query, typed_query(), found.notes))
         raise click.exceptions.Exit(1)
@@ -95,10 +93,10 @@ def _count(cli: Context, total: int) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _show(cli: Context, page: SearchPage | PartialMatches, moment: datetime, facets: Facets | None = None) -> None:
+def _show(cli: Context, page: SearchPage | PartialMatches, facets: Facets | None = None) -> None:
     from hansard.render.terminal.hits import HitStyle, facet_lines, hit_lines, note_lines, session_lines
 
-    look = HitStyle(cli.width(), cli.paint(), moment, cli.names)
+    look = HitStyle(cli.width(), cli.paint(), cli.names)
     lines = list(note_lines(page.found_notes, look) if isinstance(page, SearchPage) else ())
     lines += [""] * bool(lines and page.hits)
     lines += session_lines(page.sessions, look) if page.sessions else hit_lines(page.hits, look)

@@ -27,7 +27,7 @@ from hansard.render.text import Paint, one_line, wrap
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Project, Related
-    from hansard.render.cells import CellContext
+    from hansard.render.format import ProjectNames
 
 
 @click.command(cls=QueryCommand)
@@ -53,7 +53,7 @@ def sessions(cli: Context, request: SessionsRequest, reverse: bool, page: int) -
     if cli.as_json:
         cli.emit(found)
     elif found.sessions:
-        cli.say(session_table(found.sessions, cli.cells(), cli.width(), cli.paint()))
+        cli.say(session_table(found.sessions, cli.names, cli.width(), cli.paint()))
         if found.next_cursor is not None:
             note(more_note(len(found.sessions), f"{found.total:,}", "sessions", page))
     if not found.sessions:
@@ -115,7 +115,7 @@ def projects(cli: Context, request: ProjectsRequest, sort: str, reverse: bool, l
         cli.emit({"projects": found})
     elif found:
         rows = [_project_row(item) for item in found]
-        cli.say(draw_table(Table(_PROJECTS, rows), cli.width(), cli.paint(), cli.cells()))
+        cli.say(draw_table(Table(_PROJECTS, rows), cli.width(), cli.paint(), cli.names))
     if len(found) < total and not cli.as_json:
         note(f"{len(found):,} of {total:,} projects; --limit 0 shows all")
     if not found:
@@ -171,15 +171,15 @@ def related(cli: Context, session: str | None, limit: int) -> None:
     if cli.as_json:
         cli.emit({"session": chosen, "related": found})
     elif found:
-        cli.say(_lines(found, cli.cells(), cli.width(), cli.paint()))
+        cli.say(_lines(found, cli.names, cli.width(), cli.paint()))
     if not found:
         title = one_line(chosen.title[:60]) or one_line(chosen.session_id[:8])
         none_found(f"no session is related to {title!r}")
 
 
-def _lines(found: Sequence[Related], context: CellContext, columns: int, paint: Paint) -> Iterator[str]:
+def _lines(found: Sequence[Related], names: ProjectNames, columns: int, paint: Paint) -> Iterator[str]:
     rows = [(one.ended_at, one.session_id, one.project, one.title) for one in (item.session for item in found)]
-    header, *lines = draw_table(Table(_COLUMNS, rows), columns, paint, context)
+    header, *lines = draw_table(Table(_COLUMNS, rows), columns, paint, names)
     yield header
     for line, item in zip(lines, found, strict=True):
         yield line

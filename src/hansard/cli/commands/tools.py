@@ -25,7 +25,6 @@ from hansard.errors import NotFound, UsageError
 from hansard.model.calls import TOOL_SORTS
 from hansard.model.requests import CallsRequest, ToolsRequest, same_for
 from hansard.model.table import Column, Kind, Table
-from hansard.render.cells import CellContext
 from hansard.render.format import tool_name
 from hansard.render.terminal.tables import draw_table
 from hansard.render.text import Paint, one_line
@@ -160,7 +159,7 @@ def _tool_table(report: ToolReport, columns: int, paint: Paint, *, total: bool) 
     rows = [_row(sums, tool_name(sums.tool)) for sums in report.tools]
     if total:
         rows.append(_row(report.totals, "Total"))
-    return draw_table(Table(_TOOLS, rows), columns, paint, CellContext(now()))
+    return draw_table(Table(_TOOLS, rows), columns, paint)
 
 
 def _row(sums: ToolSums, name: str) -> tuple[Any, ...]:
@@ -192,4 +191,4 @@ def _call_table(calls: Sequence[Call], columns: int, paint: Paint) -> list[str]:
         )
         for call in calls
     ]
-    return draw_table(Table(shown, rows), columns, paint, CellContext(now()))
+    return draw_table(Table(shown, rows), columns, paint)

@@ -13,7 +13,7 @@ from hansard.render.text import Paint, fit, one_line, width
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Remarks, Session
-    from hansard.render.cells import CellContext
+    from hansard.render.format import ProjectNames
 
 
 _SESSIONS = (
@@ -32,7 +32,7 @@ _SESSIONS = (
 )
 
 
-def session_table(found: Sequence[Session], context: CellContext, columns: int, paint: Paint) -> list[str]:
+def session_table(found: Sequence[Session], names: ProjectNames, columns: int, paint: Paint) -> list[str]:
     rows = [
         (
             session.ended_at,
@@ -51,7 +51,7 @@ def session_table(found: Sequence[Session], context: CellContext, columns: int, 
         for session in found
     ]
     shown = _SESSIONS if any(session.tags for session in found) else _SESSIONS[:-1]
-    return draw_table(Table(shown, rows), columns, paint, context)
+    return draw_table(Table(shown, rows), columns, paint, names)
 
 
 PINNED = "◆"

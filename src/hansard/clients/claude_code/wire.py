@@ -170,7 +170,7 @@ StrictMessage = _strict(
     "StrictMessage",
     Message,
     "type stop_sequence stop_details context_management container diagnostics service_tier".split(),
-    content=str | list[StrictBlock] | None,
+    content=str | list[StrictBlock] | None,  # type: ignore[valid-type]
     usage=StrictUsage | None,
 )
 StrictEntry = cast("type[Entry]", _strict("StrictEntry", Entry, HOT_FIELDS, message=StrictMessage | None))

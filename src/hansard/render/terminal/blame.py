@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from hansard.model.table import Column, Kind, Table
-from hansard.render.cells import CellContext
-from hansard.render.format import attributed_cost, many, model_name, titled, when
+from hansard.render.format import attributed_cost, full, many, model_name, titled
 from hansard.render.terminal.parts import Board
 from hansard.render.terminal.spans import code_lines
 from hansard.render.terminal.tables import draw_table
@@ -41,24 +39,24 @@ _COMMITS = (
 )
 
 
-def draw_blame(report: BlameReport, columns: int, paint: Paint, now: datetime) -> Iterator[str]:
+def draw_blame(report: BlameReport, columns: int, paint: Paint) -> Iterator[str]:
     """A file, or what a commit added to it, with who wrote each line."""
-    look = _Look(report, columns, paint, now)
+    look = _Look(report, columns, paint)
     yield from look.code()
     yield ""
     yield from look.sessions()
 
 
-def draw_commit(report: CommitReport, columns: int, paint: Paint, now: datetime) -> Iterator[str]:
+def draw_commit(report: CommitReport, columns: int, paint: Paint) -> Iterator[str]:
     commit = report.commit
-    yield f"{paint('commit ' + commit.commit, 'yellow')}  {one_line(commit.author)}  {paint(when(commit.committed_at, now), 'dim')}"
+    yield f"{paint('commit ' + commit.commit, 'yellow')}  {one_line(commit.author)}  {paint(full(commit.committed_at), 'dim')}"
     yield f"    {one_line(commit.subject)}"
     for mark in commit.marks:
         yield paint(f"    {mark.source}: {one_line(mark.value)}", "dim")
     for file in report.files:
         yield ""
         yield paint(one_line(file.path), "bold") + "  " + paint(summary(file), "dim")
-        yield from _Look(file, columns, paint, now, with_commit=False).code()
+        yield from _Look(file, columns, paint, with_commit=False).code()
     yield ""
     for part in report.sessions:
         yield _contribution(part, paint)
@@ -68,7 +66,7 @@ def draw_commit(report: CommitReport, columns: int, paint: Paint, now: datetime)
         yield paint(f"{one_line(path)}: binary, skipped", "dim")
     drawn = {(edit.session_id, edit.turn): edit for file in report.files for edit in file.edits}
     for edit in drawn.values():
-        yield from _edit(edit, paint, columns, "cyan", now)
+        yield from _edit(edit, paint, columns, "cyan")
 
 
 def summary(report: BlameReport) -> str:
@@ -88,13 +86,10 @@ def summary(report: BlameReport) -> str:
 
 
 class _Look:
-    def __init__(
-        self, report: BlameReport, columns: int, paint: Paint, now: datetime, *, with_commit: bool = True
-    ) -> None:
+    def __init__(self, report: BlameReport, columns: int, paint: Paint, *, with_commit: bool = True) -> None:
         self._report = report
         self._columns = columns
         self._paint = paint
-        self._now = now
         self._with_commit = with_commit
         self._commits = {commit.commit: commit for commit in report.commits}
         self._edits = {edit.number: edit for edit in report.edits}
@@ -133,7 +128,7 @@ class _Look:
         edit = self._edits.get(line.edit or 0)
         style = self._colours[edit.session_id] if edit is not None else "dim"
         sign = paint(SIGNS[line.certainty], style)
-        date_columns = 0 if self._columns < _NARROW else 10
+        date_columns = 0 if self._columns < _NARROW else 11
         if not is_first:
             blank = " " * ((_COMMIT + 1) * self._with_commit)
             return f"{blank}{sign} {' ' * (9 + 6 + date_columns)}"
@@ -148,7 +143,7 @@ class _Look:
         date = ""
         if date_columns:
             at = edit.at if edit is not None else commit.authored_at if commit is not None else None
-            date = paint(pad(fit(when(at, self._now), 9), 10), "dim")
+            date = paint(pad(full(at)[:10], 11), "dim")
         return f"{found}{sign} {told}{date}"
 
     def sessions(self) -> Iterator[str]:
@@ -158,7 +153,7 @@ class _Look:
         if used:
             yield paint("  ".join(f"{SIGNS[name]} {_WORDS[name]}" for name in used), "dim")
         for edit in self._turns():
-            yield from _edit(edit, paint, self._columns, self._colours[edit.session_id], self._now)
+            yield from _edit(edit, paint, self._columns, self._colours[edit.session_id])
 
     def _turns(self) -> list[RecordedEdit]:
         """The first edit of every turn, the one with the most lines on top."""
@@ -171,10 +166,10 @@ class _Look:
         return [first[key] for key in sorted(first, key=lambda key: -lines[key])]
 
 
-def _edit(edit: RecordedEdit, paint: Paint, columns: int, style: str, now: datetime) -> Iterator[str]:
+def _edit(edit: RecordedEdit, paint: Paint, columns: int, style: str) -> Iterator[str]:
     """A turn that wrote lines: how to show it, its prompt, its location."""
     turn = f"#{edit.turn}" if edit.turn is not None else ""
-    facts = [model_name(edit.model) if edit.model else "", when(edit.at, now), one_line(edit.tool)]
+    facts = [model_name(edit.model) if edit.model else "", full(edit.at), one_line(edit.tool)]
     facts.append(attributed_cost(edit) if edit.cost_usd is not None else "")
     facts.append("subagent" if edit.agent_id else "")
     head = f"{one_line(edit.session_id[:8])} {turn}".rstrip()
@@ -192,7 +187,7 @@ def _contribution(part: Contribution, paint: Paint) -> str:
     return f"{paint(one_line(part.session_id[:8]), 'cyan')}  {one_line(part.title[:200]) or '(untitled)'}  {paint(told, 'dim')}"
 
 
-def commit_table(commits: Sequence[Commit], columns: int, paint: Paint, now: datetime) -> list[str]:
+def commit_table(commits: Sequence[Commit], columns: int, paint: Paint) -> list[str]:
     """Commits with the sessions behind them."""
     rows = [
         (
@@ -205,4 +200,4 @@ def commit_table(commits: Sequence[Commit], columns: int, paint: Paint, now: dat
         )
         for commit in commits
     ]
-    return draw_table(Table(_COMMITS, rows), columns, paint, CellContext(now))
+    return draw_table(Table(_COMMITS, rows), columns, paint)

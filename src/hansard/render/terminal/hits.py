@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hansard.lazy_regex import lazy_compile
-from hansard.render.format import TASK, ProjectNames, clock, local, many, project_name, tool_name, when
+from hansard.render.format import TASK, ProjectNames, clock, full, local, many, project_name, tool_name
 from hansard.render.text import PIPED, Paint, clean, fit, fit_path, one_line, pad, width, wrap
 
 if TYPE_CHECKING:
@@ -33,16 +33,15 @@ _SAFE = lazy_compile(r"[\w.@%+=:,/-]+", re.ASCII)
 
 
 class HitStyle(Struct, frozen=True):
-    """The terminal, and the moment that times are seen from."""
+    """The width and colours of the terminal, and the names of projects."""
 
     columns: int
     paint: Paint
-    now: datetime
     names: ProjectNames
 
     def readable(self) -> HitStyle:
         """Not too wide to read; into a pipe nothing is cut."""
-        return self if self.is_piped else HitStyle(min(self.columns, _WIDEST), self.paint, self.now, self.names)
+        return self if self.is_piped else HitStyle(min(self.columns, _WIDEST), self.paint, self.names)
 
     @property
     def is_piped(self) -> bool:
@@ -56,7 +55,7 @@ def session_lines(found: Sequence[SessionHits], look: HitStyle) -> Iterator[str]
         if number:
             yield ""
         last = session.ended_at or (session.hits[0].timestamp if session.hits else None)
-        facts = (when(last, look.now), many(session.matches, "match", "matches"))
+        facts = (full(last), many(session.matches, "match", "matches"))
         yield _header(session.session_id, session.project, session.title, facts, look)
         for hit in session.hits:
             yield from _hit(hit, look, last, 2)
@@ -80,7 +79,7 @@ def note_lines(found: Sequence[FoundNote], look: HitStyle) -> Iterator[str]:
     look = look.readable()
     for note in found:
         yield _header(note.session_id, note.project, note.title, (), look)
-        yield f"  {look.paint('your note', 'you')}  {look.paint(_time(note.at, None, look.now), 'dim')}"
+        yield f"  {look.paint('your note', 'you')}  {look.paint(_time(note.at, None), 'dim')}"
         text = fit(one_line(note.note), 3 * (look.columns - len(_INDENT)))
         yield from (_INDENT + piece for piece in wrap(text, look.columns - len(_INDENT)))
 
@@ -106,7 +105,7 @@ def _hit(hit: Hit, look: HitStyle, day: datetime | None, most: int) -> Iterator[
     """A hit: who said it and when, how to open it, and the text itself."""
     paint, columns = look.paint, look.columns
     label, style = _label(hit)
-    facts = "  ".join(filter(None, ("subagent" if hit.agent_id else "", _time(hit.timestamp, day, look.now))))
+    facts = "  ".join(filter(None, ("subagent" if hit.agent_id else "", _time(hit.timestamp, day))))
     label = fit(label, min(columns // 2, columns - width(facts) - 4))
     taken = 2 + width(label) + (2 + width(facts) if facts else 0)
     opening = _opening(hit)
@@ -137,14 +136,13 @@ def _label(hit: Hit) -> tuple[str, str]:
     return (f"✗ {name}", "red") if hit.is_error else (name, style)
 
 
-def _time(moment: datetime | None, day: datetime | None, now: datetime) -> str:
+def _time(moment: datetime | None, day: datetime | None) -> str:
     """The time of day, with the date where it is not that of the session."""
     if moment is None:
         return ""
     if day is not None and local(moment).date() == local(day).date():
         return clock(moment)
-    seen = when(moment, now)
-    return seen if ":" in seen else f"{seen} {clock(moment)}"
+    return full(moment)
 
 
 def _opening(hit: Hit) -> str:

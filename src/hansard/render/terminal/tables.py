@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from hansard.model.table import Column, Kind, Table
-from hansard.render.cells import CellContext, cell
+from hansard.render.cells import NAMELESS, cell
+from hansard.render.format import ProjectNames
 from hansard.render.text import PIPED, Paint, clean, fit, fit_path, one_line, pad, width, wrap
 
 _GAP = "  "
@@ -24,19 +25,19 @@ def draw_table(
     table: Table,
     columns_wide: int,
     paint: Paint,
-    context: CellContext | None = None,
+    names: ProjectNames = NAMELESS,
     *,
     header: bool = True,
     indent: str = "",
     cut: bool = False,
 ) -> list[str]:
-    """The lines of a table, below them a rule and the totals; times and projects need a `context`.
+    """The lines of a table, below them a rule and the totals; projects are called by their `names`.
 
     A table that cannot fit is wider than the terminal, so that no figure is lost, unless lines may be `cut`. Where nothing is cut,
     long texts come last and are not padded.
     """
     columns = [replace(column, style=column.style or _STYLES.get(column.kind)) for column in table.columns]
-    rows = written(table, context)
+    rows = written(table, names)
     total = columns_wide - len(indent)
     widths = _shared(columns, rows, total, header=header)
     if columns_wide >= PIPED:
@@ -57,10 +58,10 @@ def draw_table(
     return [indent + drawn for drawn in lines] if indent else lines
 
 
-def written(table: Table, context: CellContext | None = None) -> list[list[str]]:
+def written(table: Table, names: ProjectNames = NAMELESS) -> list[list[str]]:
     """The cells of the rows and totals as text; the digits of costs are aligned, their marks behind them."""
     rows = [*table.rows, table.totals] if table.totals is not None else table.rows
-    by_column = [[cell(row[place], column.kind, context) for row in rows] for place, column in enumerate(table.columns)]
+    by_column = [[cell(row[place], column.kind, names) for row in rows] for place, column in enumerate(table.columns)]
     for place, column in enumerate(table.columns):
         if column.kind is Kind.COST:
             by_column[place] = aligned(by_column[place])

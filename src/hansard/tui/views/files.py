@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
 
 from hansard.model.calls import Call, ChangedFile
-from hansard.render.format import many, project_name, short, titled, tool_name, when
+from hansard.render.format import full, many, project_name, short, titled, tool_name
 from hansard.render.terminal.parts import Board
 from hansard.render.terminal.spans import CYAN, DIM, GREEN, RED, painted
 from hansard.render.text import fit, fit_path, one_line, pad, width
@@ -59,18 +58,17 @@ class FilesView(ListView):
 
     def draw(self, item: ChangedFile | Call, columns: int) -> Sequence[str]:
         """A file, or a call."""
-        now = datetime.now(UTC)
         if isinstance(item, ChangedFile):
             figures = f"{short(item.changes):>5}  {pad(f'+{short(item.added)} -{short(item.removed)}', 14)}"
-            path = fit_path(one_line(item.path), max(8, columns - 12 - len(figures) - 2))
-            space = " " * max(1, columns - 12 - width(path) - width(figures))
-            return [painted([(DIM, pad(when(item.last_at, now), 12)), ("", path), ("", space), (GREEN, figures)])]
+            path = fit_path(one_line(item.path), max(8, columns - 18 - len(figures) - 2))
+            space = " " * max(1, columns - 18 - width(path) - width(figures))
+            return [painted([(DIM, pad(full(item.last_at), 18)), ("", path), ("", space), (GREEN, figures)])]
         change = f"+{short(item.added)} -{short(item.removed)}" if item.change is not None else "read"
-        title = fit(titled(item.title), max(8, columns - 46))
+        title = fit(titled(item.title), max(8, columns - 52))
         return [
             painted(
                 [
-                    (DIM, pad(when(item.at, now), 12)),
+                    (DIM, pad(full(item.at), 18)),
                     (RED if item.is_error else CYAN, pad(fit(tool_name(item.tool), 14), 16)),
                     (GREEN, pad("failed" if item.is_error else change, 16)),
                     ("", title),

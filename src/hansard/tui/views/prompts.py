@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
 from hansard.model.search import Prompt
-from hansard.render.format import full, project_name, prompt_counts, when
+from hansard.render.format import full, project_name, prompt_counts
 from hansard.render.terminal.spans import CYAN, DIM, GREEN, YELLOW, painted
 from hansard.render.text import clean, fit, one_line, pad, wrap
 from hansard.tui.line_list import LineList
@@ -44,8 +43,8 @@ class PromptsView(ListView):
         mark = "" if item.source in ("prompt", "queued") else f"[{item.source}] "
         times = f"{item.times}x " if item.times > 1 else ""
         project = pad(fit(project_name(item.project, self.hansard.names), 16), 16)
-        time = pad(when(item.at, datetime.now(UTC)), 10)
-        text = fit(one_line(item.text[:_LONGEST]), max(8, columns - 30 - len(mark) - len(times)))
+        time = pad(full(item.at), 16)
+        text = fit(one_line(item.text[:_LONGEST]), max(8, columns - 36 - len(mark) - len(times)))
         return [
             painted([(DIM, time), ("", "  "), (GREEN, project), ("", "  "), (YELLOW, times), (CYAN, mark), ("", text)])
         ]

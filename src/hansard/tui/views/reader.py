@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -13,7 +12,7 @@ from textual.widgets import Input, Static
 
 from hansard.model.sessions import Session
 from hansard.render.depth import DEPTHS
-from hansard.render.format import project_name, when
+from hansard.render.format import full, project_name
 from hansard.render.terminal.spans import DIM, RED, painted
 from hansard.render.text import fit, one_line, pad, width
 from hansard.tui.dialogs import TextDialog
@@ -271,8 +270,7 @@ class ReaderView(ThreadScreen):
             self._key = key._replace(branch=choices[place].branch)
             self._open(choices[place].offset)
 
-        now = datetime.now(UTC)
-        entries = [(str(one.branch), f"{pad(when(one.at, now), 12)}  {_branch_words(one)}") for one in choices]
+        entries = [(str(one.branch), f"{pad(full(one.at), 16)}  {_branch_words(one)}") for one in choices]
         chosen = next((place for place, one in enumerate(choices) if one.branch == key.branch), 0)
         self.pick("Branches", entries, switch, chosen)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
 from hansard.model.search import FoundNote, Hit
-from hansard.render.format import many, project_name, titled, tool_name, when
+from hansard.render.format import full, many, project_name, titled, tool_name
 from hansard.render.terminal.hits import snippet_lines
 from hansard.render.terminal.spans import CYAN, DIM, GREEN, RED, painted
 from hansard.render.text import Paint, fit, one_line, width, wrap
@@ -71,7 +71,7 @@ class SearchView(ListView):
         return [head, *snippet_lines(item, max(20, columns - 2), 2, Paint(enabled=True))]
 
     def _head_of(self, item: Hit | FoundNote, label: str, at: datetime | None, columns: int, style: str) -> str:
-        time = when(at, datetime.now(UTC))
+        time = full(at)
         left = f"{project_name(item.project, self.hansard.names)}  "
         room = columns - width(left) - width(label) - width(time) - 4
         title = fit(titled(item.title), max(8, room))

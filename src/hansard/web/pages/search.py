@@ -6,7 +6,6 @@ import dataclasses
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +18,7 @@ from hansard.model.requests import SearchRequest, about
 from hansard.query.language import FIELDS, QueryError
 from hansard.query.language.help import syntax
 from hansard.query.language.refine import Refining
-from hansard.render.format import ProjectNames, project_name, tool_name, when
+from hansard.render.format import ProjectNames, full, project_name, tool_name
 from hansard.render.html.escaping import cut_line
 from hansard.web.caches import shared
 from hansard.web.page_request import FormError, parse_page
@@ -158,14 +157,12 @@ async def palette(request: Request) -> Response:
 
 
 def _named(sessions: Iterable[Session], names: ProjectNames) -> list[dict[str, str]]:
-    now = datetime.now(UTC)
-
     def named(session: Session) -> dict[str, str]:
         return {
             "session_id": session.session_id,
             "title": cut_line(session.title, 160) or "(untitled)",
             "project": project_name(session.project, names),
-            "when": when(session.ended_at, now),
+            "when": full(session.ended_at),
         }
 
     return [named(session) for session in sessions]

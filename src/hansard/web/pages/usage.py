@@ -61,7 +61,7 @@ _READY = (
     ("day", "model"),
     ("month", "project"),
 )
-_NAMES = {("pr",): "Pull request"}
+_NAMES: dict[tuple[str, ...], str] = {("pr",): "Pull request"}
 
 
 async def show(request: Request) -> Response:
