@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     import hansard.pricing.settle
     import hansard.query.activity
     import hansard.query.health
+    import hansard.query.pins
     import hansard.query.prompts
     import hansard.query.related
     import hansard.query.restoring
@@ -133,6 +134,7 @@ if TYPE_CHECKING:
     from hansard.model.search import Facets, PromptPage, SearchPage
     from hansard.model.sessions import (
         Activity,
+        PinnedMessage,
         Project,
         Related,
         Remarks,
@@ -621,6 +623,19 @@ class Hansard:
         remarking = hansard.sync.remarking
         self._write(*map(remarking.unpinning if remove else remarking.pinning, ids))
         return [self.remarks(id_) for id_ in ids]
+
+    def pin_message(self, name: str, uuid: str, *, remove: bool = False) -> Remarks:
+        """Pin a message of a session, by its uuid or the beginning of it, or unpin it."""
+        known = self.remarks(name)
+        if not (remove and uuid in known.pinned_messages):
+            uuid = hansard.query.pins.message_of(self.reader, known.session_id, uuid)
+        remarking = hansard.sync.remarking
+        self._write((remarking.unpinning if remove else remarking.pinning)(known.session_id, uuid))
+        return self.remarks(known.session_id)
+
+    def pinned_messages(self, name: str) -> list[PinnedMessage]:
+        """The messages of a session that are pinned, in order."""
+        return hansard.query.pins.list_pins(self.reader, self.record, self.session(name).session_id)
 
     def tag(self, name: str, *tags: str, remove: bool = False) -> Remarks:
         """Add tags to a session, or remove them; case and accents are ignored."""

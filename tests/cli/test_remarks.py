@@ -31,6 +31,7 @@ def test_tags(run: Run) -> None:
         "pinned": False,
         "tags": ["client/acme"],
         "notes": [],
+        "pinned_messages": [],
     }
     assert [item["session_id"] for item in json.loads(run("sessions", "tag:tides", "--json").stdout)["sessions"]] == [
         OTHER
@@ -45,6 +46,23 @@ def test_pins(run: Run) -> None:
     assert "◆ When is high tide?" in run("sessions").output
     assert json.loads(run("pin", SESSION, "--json").stdout)["sessions"][0]["pinned"] is True
     assert run("search", "is:pinned", "--count").stdout == "2\n"
+
+
+def test_pinned_messages(run: Run) -> None:
+    (uuid,) = {hit["uuid"] for hit in json.loads(run("search", "tide", "--json").stdout)["hits"]}
+    assert run("pin", SESSION, "--message", uuid).exit_code == 0
+    for query, found in (("has:pin", [SESSION]), ("is:pinned", [])):
+        sessions = json.loads(run("sessions", query, "--json", code=0 if found else 1).stdout)["sessions"]
+        assert [one["session_id"] for one in sessions] == found
+    (session,) = json.loads(run("sessions", "has:pin", "--json").stdout)["sessions"]
+    assert (session["pinned"], session["pinned_messages"]) == (False, [uuid])
+    assert f"Pinned messages: {uuid[:8]}" in run("show", SESSION).output
+    run("rebuild")
+    assert f"Pinned messages: {uuid[:8]}" in run("show", SESSION).output
+    assert "no message of the session matches" in run("pin", OTHER, "--message", uuid, code=1).stderr
+    assert "one session" in run("pin", SESSION, OTHER, "--message", uuid, code=2).stderr
+    gone = json.loads(run("pin", SESSION, "--message", uuid, "--remove", "--json").stdout)["sessions"]
+    assert gone[0]["pinned_messages"] == []
 
 
 def test_titles(run: Run) -> None:

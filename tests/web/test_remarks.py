@@ -198,3 +198,24 @@ def test_plain_words_find_notes_and_lists_mark_them(tree: Tree) -> None:
         assert "In your notes" not in client.get("/search", params={"q": "gauge other"}).text
         for path in ("/sessions", "/sessions?part=pane", "/"):
             assert "1 note<" in client.get(path).text
+
+
+def test_a_message_is_pinned_by_key_and_listed(tree: Tree, chromium: Browser) -> None:
+    with site(tree.home, tree.config) as running, running.opened(chromium, f"/sessions/{ONE}") as watched:
+        page = watched.page
+        expect(page.locator("#pins")).to_be_hidden()
+        page.keyboard.press("m")
+        page.keyboard.press("P")
+        expect(page.locator("#pins .count")).to_have_text("1")
+        expect(page.locator("[data-message=u1]")).to_have_attribute("data-pinned", "")
+        expect(page.locator("[data-item=pin]")).to_have_attribute("aria-pressed", "true")
+        assert known(tree).pinned_messages == ("u1",)
+        assert not known(tree).pinned
+        page.reload()
+        page.locator("#pins summary").click()
+        page.locator("#pins a", has_text="task 1").click()
+        expect(page.locator(".item.now")).to_have_attribute("data-pinned", "")
+        page.locator("[data-item=pin]").click()
+        expect(page.locator("#pins")).to_be_hidden()
+        _until(watched, tree, lambda said: not said.pinned_messages)
+        running.check(watched)

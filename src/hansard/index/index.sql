@@ -460,7 +460,7 @@ CREATE TABLE remarks (
     id         INTEGER PRIMARY KEY,   -- the remark's id in the record: grows with time
     session_id TEXT NOT NULL,
     kind       TEXT NOT NULL,         -- pin, tag, title, note
-    value      TEXT NOT NULL,         -- as it was typed; empty for a pin
+    value      TEXT NOT NULL,         -- as it was typed; of a pin: the uuid of a message, empty for the session
     folded     TEXT NOT NULL,         -- the value without case and accents
     set_at     INTEGER NOT NULL
 );

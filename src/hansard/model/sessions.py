@@ -58,6 +58,7 @@ class Session(Struct, frozen=True):
     pinned: bool = False  # set by the user, like the following fields
     tags: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    pinned_messages: tuple[str, ...] = ()  # their uuids
 
     @property
     def tokens(self) -> int:
@@ -86,6 +87,20 @@ class Remarks(Struct, frozen=True):
     pinned: bool
     tags: tuple[str, ...]
     notes: tuple[str, ...]
+    pinned_messages: tuple[str, ...] = ()  # their uuids
+
+
+class PinnedMessage(Struct, frozen=True):
+    """A message that the user pinned, and its location."""
+
+    session_id: str
+    uuid: str
+    agent_id: str | None
+    transcript: str
+    offset: int
+    kind: str  # prompt, reply, thinking, call, result, command, note
+    at: Timestamp | None
+    text: str  # its beginning
 
 
 class Tagged(Struct, frozen=True):

@@ -529,7 +529,9 @@ MEANINGS: dict[str, Meaning] = {
         usage=lambda _, __: Condition("agent_id <> ''"),
         mark=lambda _: f'mark : "{ASIDE}"',
     ),
-    "is:pinned": Meaning(session_ids=lambda _, __: Condition("SELECT session_id FROM remarks WHERE kind = 'pin'")),
+    "is:pinned": Meaning(
+        session_ids=lambda _, __: Condition("SELECT session_id FROM remarks WHERE kind = 'pin' AND value = ''")
+    ),
     "is:live": Meaning(session=lambda _, __: Condition("source_state = 'live'")),
     "is:gone": Meaning(session=lambda _, __: Condition("source_state = 'gone'")),
     "has:image": Meaning(session=_counted("images"), mark=lambda _: f'mark : "{IMAGE}"'),
@@ -537,6 +539,9 @@ MEANINGS: dict[str, Meaning] = {
         session=_counted("files_changed"),
         call=lambda _, __: Condition("c.change IS NOT NULL"),
         text=lambda _, __: Condition(_CALL.format("c.change IS NOT NULL")),
+    ),
+    "has:pin": Meaning(
+        session_ids=lambda _, __: Condition("SELECT session_id FROM remarks WHERE kind = 'pin' AND value <> ''")
     ),
     "cost": Meaning(session=_amount(COST)),
     "tokens": Meaning(session=_amount(ALL_TOKENS)),

@@ -220,9 +220,10 @@ def _session(row: Any) -> Session:
         debris=bool(row[38]),
         team=row[39],
         pull_requests=tuple(json.loads(row[40])),
-        pinned=any(kind == "pin" for kind, _ in remarks),
+        pinned=["pin", ""] in remarks,
         tags=tuple(value for kind, value in remarks if kind == "tag"),
         notes=tuple(value for kind, value in remarks if kind == "note"),
+        pinned_messages=tuple(value for kind, value in remarks if kind == "pin" and value),
     )
 
 
@@ -395,9 +396,10 @@ def read_remarks(reader: Reader, session_id: str) -> Remarks:
         session_id,
         known[0] if known is not None else own[-1] if own else "",
         renamed=bool(own),
-        pinned="pin" in found,
+        pinned="" in found.get("pin", ()),
         tags=tuple(found.get("tag", ())),
         notes=tuple(found.get("note", ())),
+        pinned_messages=tuple(filter(None, found.get("pin", ()))),
     )
 
 

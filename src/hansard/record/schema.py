@@ -105,8 +105,8 @@ REMARKS = """\
 CREATE TABLE remark (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,    -- grows with time, never used twice
   session_id  TEXT NOT NULL,                        -- as the session's own lines or its file name it
-  kind        TEXT NOT NULL CHECK (kind IN ('pin', 'tag', 'title', 'note')),  -- at most one pin and one title of a session are valid
-  value       TEXT NOT NULL,                        -- as it was typed; empty for a pin
+  kind        TEXT NOT NULL CHECK (kind IN ('pin', 'tag', 'title', 'note')),  -- at most one title of a session is valid
+  value       TEXT NOT NULL,                        -- as it was typed; of a pin: the uuid of a message, empty for the session
   set_at      TEXT NOT NULL,                        -- ISO 8601, UTC
   removed_at  TEXT                                  -- NULL while it is valid
 ) STRICT;

@@ -153,7 +153,7 @@ SESSIONS = View(
         (
             "is_pinned",
             "boolean",
-            "EXISTS (SELECT 1 FROM remarks WHERE session_id = s.session_id AND kind = 'pin')",
+            "EXISTS (SELECT 1 FROM remarks WHERE session_id = s.session_id AND kind = 'pin' AND value = '')",
             "by you, like the tags and notes",
         ),
         (

@@ -33,9 +33,9 @@ def remark(home: str, change: Change, *, prices: Prices | None = None, wait_seco
         )
 
 
-def pinning(session_id: str) -> Change:
-    """Pin a session, unless it is."""
-    return _once(session_id, PIN, "")
+def pinning(session_id: str, message: str = "") -> Change:
+    """Pin a session, or a message of it by its uuid, unless it is."""
+    return _once(session_id, PIN, message)
 
 
 def tagging(session_id: str, tags: Sequence[str]) -> Change:
@@ -70,9 +70,9 @@ def noting(session_id: str, text: str) -> Change:
     return _once(session_id, NOTE, checked_note(text))
 
 
-def unpinning(session_id: str) -> Change:
-    """Take a session's pin away."""
-    return _taking_back(session_id, PIN)
+def unpinning(session_id: str, message: str = "") -> Change:
+    """Unpin a session, or a message of it."""
+    return _taking_back(session_id, PIN, lambda value: value == message)
 
 
 def unnaming(session_id: str) -> Change:

@@ -72,6 +72,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hansard]:
         opened.tag(FORKED, "infra-old")
         opened.tag(session(99), "lost", "INFRA")
         opened.pin(FORKED, session(99))
+        opened.pin_message(HARD, "h2")
         opened.note(HARD, "Ask Mira about the\nCafé parser.")
         opened.note(HARD, "the clock")
         yield opened

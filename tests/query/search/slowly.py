@@ -201,6 +201,8 @@ def fits(node: q.Node, said: Said, often: Callable[[str], int], *, friendly: boo
             return any(all(bare(word) in note for word in value.split()) for note in notes)
         case q.Has("image"):
             return said.has_image
+        case q.Has("pin"):
+            return any(kind == "pin" and value for kind, value in said.remarks)
         case q.Has("diff"):
             return said.has_diff
         case q.File(value):

@@ -79,7 +79,7 @@ kind:prompt|kind:reply|kind:thinking|kind:call|kind:result|kind:title|kind:comma
 role:user|role:assistant|role:tool|role:system|tool:Bash|tool:bash|tool:Edit|tool:mcp__git__log|tool:git|tool:log|tool:mcp__*
 is:error|is:fork|is:subagent|has:image|has:diff|file:.py|file:README|changed:.py|project:app|branch:main|model:opus|version:2.1
 title:hard|title:"hard words"|session:5e55|tokens:>100|tokens:<100|tokens:=30|since:2026-03-01|before:2026-03-01
-tag:infra|tag:INFRA|tag:infra*|tag:client/*|tag:lost|tag:lost,client/acme|tag:straße|is:pinned|is:live|note:mira|note:"cafe ask"|note:clock|note:CAFÉ
+tag:infra|tag:INFRA|tag:infra*|tag:client/*|tag:lost|tag:lost,client/acme|tag:straße|is:pinned|has:pin|is:live|note:mira|note:"cafe ask"|note:clock|note:CAFÉ
 on:2026-03-01|on:2026-03|after:2026-02|agent:Explore|cost:>0|cost:<=0|cost:=0.0033|cost:<0.0033|cost:>=0.5|cost:<1|error|the|a OR the|test -kind:result|the -the|-the|-is:error -kind:call
 """.replace("\n", "|")
     .strip("|")

@@ -20,19 +20,26 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @click.argument("session", nargs=-1)
+@click.option("--message", metavar="UUID", help="Pin this message of the session, not the session.")
 @click.option("--remove", is_flag=True, help="Unpin.")
 @reads
-def pin(cli: Context, session: tuple[str, ...], remove: bool) -> None:
-    """Pin sessions, to find them again with `is:pinned`.
+def pin(cli: Context, session: tuple[str, ...], message: str | None, remove: bool) -> None:
+    """Pin sessions, to find them again with `is:pinned`; or a message of one (`has:pin`).
 
     Examples:
       hansard pin @last
       hansard pin 3f2a91 --remove
+      hansard pin @last --message 0b61c3f2
       hansard sessions is:pinned
     """
     sessions = session or (choose_session(cli, None),)
+    if message is not None and len(sessions) > 1:
+        raise UsageError("--message needs one session")
     with cli.reading() as h:
-        found = h.pin(*sessions, remove=remove)
+        if message is None:
+            found = h.pin(*sessions, remove=remove)
+        else:
+            found = [h.pin_message(sessions[0], message, remove=remove)]
     cli.answer({"sessions": found}, lambda: remark_lines(cli, found))
 
 

@@ -312,9 +312,13 @@ class Has(_Choice, frozen=True):
     """With something attached."""
 
     name = "has"
-    help = "Only what includes an image, or changed a file."
-    examples = ("has:image", "has:diff")
-    values: ClassVar[dict[str, str]] = {"image": "an image", "diff": "a change to a file"}
+    help = "Only what includes an image, changed a file, or is in a session with a pinned message."
+    examples = ("has:image", "has:diff", "has:pin")
+    values: ClassVar[dict[str, str]] = {
+        "image": "an image",
+        "diff": "a change to a file",
+        "pin": "in a session with a message that you pinned",
+    }
 
 
 class _Moment(QueryPart, frozen=True, eq=False):

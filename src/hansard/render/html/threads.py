@@ -281,6 +281,7 @@ class ItemContext:
 
     id: str
     zone: tzinfo
+    attributes: str = ""  # of its element
 
 
 def item_id(anchor: str) -> str:
@@ -301,7 +302,7 @@ def item_html(item: Item, place: ItemContext, inside: str = "") -> str:
         kind += " blank"
     name = "article" if group in ("prompts", "replies") else "div"
     return (
-        f'<{name} class="item {kind} of-{group}" id="{place.id}">'
+        f'<{name} class="item {kind} of-{group}" id="{place.id}"{place.attributes}>'
         f"{_permalink(item, place)}{_BODIES.get(item.kind, _said)(item, inside)}</{name}>"
     )
 

@@ -56,6 +56,8 @@ def head(session: Session, agent: Agent | None, board: Board) -> Iterator[str]:
     yield from board.lay([(DIM, one_line(session.session_id) + gone)])
     if session.tags:
         yield from board.lay([("", "Tags: "), (CYAN, "  ".join(map(one_line, session.tags)))])
+    if session.pinned_messages:
+        yield from board.lay([("", "Pinned messages: "), (CYAN, "  ".join(one[:8] for one in session.pinned_messages))])
     for note in session.notes:
         first, *others = board.narrower(6).words(note)
         yield f"Note: {first}"

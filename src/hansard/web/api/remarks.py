@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
+from msgspec import defstruct
+
 from hansard.model.requests import SessionRequest, about
-from hansard.model.sessions import Remarks
+from hansard.model.sessions import PinnedMessage, Remarks
 from hansard.sync.remarking import LONGEST_NOTE, LONGEST_TAG, LONGEST_TITLE
 from hansard.web.api.endpoint import Endpoint
 
@@ -34,6 +36,12 @@ class NoteRequest(SessionRequest, frozen=True, kw_only=True):
     text: Annotated[str, about("The text of the note.", longest=LONGEST_NOTE)]
 
 
+class MessageRequest(SessionRequest, frozen=True, kw_only=True):
+    """A message of a session."""
+
+    message: Annotated[str, about("Its uuid, or the beginning of it.", longest=200)]
+
+
 class NoteNumberRequest(SessionRequest, frozen=True, kw_only=True):
     """One of the notes on a session."""
 
@@ -56,7 +64,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         f"{_PATH}/remarks",
-        "Pin, tags, title and notes of a session",
+        "Pins, tags, title and notes of a session",
         lambda call: call.h.remarks(call.request.session),
         Remarks,
         SessionRequest,
@@ -64,6 +72,29 @@ ENDPOINTS = (
     ),
     _remark("PUT", "/pin", "Pin a session", lambda h, given: h.pin(given.session)[0]),
     _remark("DELETE", "/pin", "Unpin a session", lambda h, given: h.pin(given.session, remove=True)[0]),
+    Endpoint(
+        "GET",
+        f"{_PATH}/pins",
+        "Pinned messages of a session",
+        lambda call: {"pins": call.h.pinned_messages(call.request.session)},
+        defstruct("Pins", [("pins", list[PinnedMessage])], module=__name__),
+        SessionRequest,
+        steady=True,
+    ),
+    _remark(
+        "PUT",
+        "/pins/{message}",
+        "Pin a message",
+        lambda h, given: h.pin_message(given.session, given.message),
+        MessageRequest,
+    ),
+    _remark(
+        "DELETE",
+        "/pins/{message}",
+        "Unpin a message",
+        lambda h, given: h.pin_message(given.session, given.message, remove=True),
+        MessageRequest,
+    ),
     _remark("PUT", "/tags/{tag:path}", "Tag a session", lambda h, given: h.tag(given.session, given.tag), TagRequest),
     _remark(
         "DELETE",

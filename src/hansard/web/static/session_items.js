@@ -1,5 +1,5 @@
-// What can be done with one message: link, copy, raw line; and subagents, which are fetched when they are opened.
-import { copy, say } from "./app.js";
+// What can be done with one message: link, copy, pin, raw line; and subagents, which are fetched when they are opened.
+import { ask, copy, say } from "./app.js";
 import { agentOf, current, offsetOf } from "./session_places.js";
 import { showRaw } from "./session_raw.js";
 import { fetched, onWindow, session, windows } from "./session_windows.js";
@@ -22,6 +22,33 @@ function attach(item) {
   item.append(tools);
   tools.hidden = false;
   tools.querySelector("[data-item=raw]").href = rawAddress(item);
+  const button = tools.querySelector("[data-item=pin]");
+  if (!button) return; // the server is read-only
+  button.hidden = !item.dataset.message;
+  button.setAttribute("aria-pressed", String("pinned" in item.dataset));
+}
+
+/** Pin or unpin a message, and list what is pinned then. */
+export async function togglePin(item = chosen()) {
+  if (!item || !tools.querySelector("[data-item=pin]")) return;
+  const { message } = item.dataset;
+  if (!message) { say("This entry cannot be pinned"); return; }
+  const was = "pinned" in item.dataset;
+  const menu = document.getElementById("pins");
+  try {
+    await ask(`/api/sessions/${[session.dataset.session, "pins", message].map(encodeURIComponent).join("/")}`, { method: was ? "DELETE" : "PUT" });
+    for (const one of document.querySelectorAll(`[data-message="${CSS.escape(message)}"]`)) one.toggleAttribute("data-pinned", !was);
+    if (itemOfTools()?.dataset.message === message) tools.querySelector("[data-item=pin]").setAttribute("aria-pressed", String(!was));
+    say(was ? "Message unpinned" : "Message pinned");
+    const list = await fetched(menu.dataset.from);
+    if (!list) return;
+    const count = Number(list.querySelector("[data-count]").dataset.count);
+    menu.querySelector(".panel-body").replaceChildren(list);
+    menu.querySelector(".count").textContent = count;
+    menu.hidden = !count;
+  } catch (error) {
+    say(error.message);
+  }
 }
 
 export function copyLink(item = chosen()) {
@@ -115,7 +142,7 @@ export function start() {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
       const item = itemOfTools();
-      ({ link: copyLink, copy: copyText, raw: openRaw })[button.dataset.item](item);
+      ({ link: copyLink, copy: copyText, pin: togglePin, raw: openRaw })[button.dataset.item](item);
       return;
     }
     if (target.classList.contains("picture")) { showPicture(target); return; }

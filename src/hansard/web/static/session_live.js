@@ -5,7 +5,7 @@ import { arrange } from "./session_diffs.js";
 import { mark } from "./session_hits.js";
 import { chartChanged, showRows } from "./session_outline.js";
 import { forget } from "./session_hits.js";
-import { goToEnd, toFoot } from "./session_places.js";
+import { goToEnd, setCurrent, toFoot } from "./session_places.js";
 import { address, continued, fetched, isOpen, keepPlace, last, loadAfter, onWindow, session, undisturbed } from "./session_windows.js";
 
 const button = document.querySelector("[data-action=follow]");
@@ -50,13 +50,15 @@ function remember(scope) {
 
 /** An item in the place of its former state: what was open stays open. */
 function exchange(old, fresh) {
+  const html = fresh.outerHTML;
   const folds = [...old.querySelectorAll("details")];
   for (const [at, fold] of [...fresh.querySelectorAll("details")].entries()) {
     const before = fold.dataset.agent ? folds.find((one) => one.dataset.agent === fold.dataset.agent) : folds[at];
     if (before) fold.open = before.open;
   }
-  if (old.classList.contains("now")) fresh.classList.add("now");
+  pristine.set(fresh, html);
   old.replaceWith(fresh);
+  if (old.classList.contains("now")) setCurrent(fresh);
 }
 
 /** Make an element's children those of another, leaving alone what is the same. */

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.routing import Route
 
 from hansard.web.caches import shared
-from hansard.web.pages.session.fragments import agent, course, find, matches, news, related, turns
+from hansard.web.pages.session.fragments import agent, course, find, matches, news, pins, related, turns
 from hansard.web.pages.session.raw import raw, text
 from hansard.web.pages.session.show import show
 
@@ -18,6 +18,7 @@ ROUTES = [
     Route(f"{_HERE}/agent", agent),
     Route(f"{_HERE}/course", course),
     Route(f"{_HERE}/related", related),
+    Route(f"{_HERE}/pins", pins),
     Route(f"{_HERE}/find", find),
     Route(f"{_HERE}/matches", matches),
     Route(f"{_HERE}/raw", raw),

@@ -20,6 +20,7 @@ from hansard.web.pages.session.show import (
     agent_tree,
     find_by_id,
     head_values,
+    list_pins,
     read_thread,
     zone_of,
 )
@@ -148,6 +149,13 @@ def _news(h: Hansard, wanted: NewsRequest, zone: tzinfo) -> str | None:
         values["outline"] = draw_outline(thread, first, min(count, first + 400), figures=figures)
         values["has_figures"] = figures
     return page("session_news.html", **values)
+
+
+async def pins(request: Request) -> Response:
+    """The pinned messages, after a change of them."""
+    read_params(request, Nothing)
+    session_id = request.path_params["session_id"]
+    return await _answer(request, lambda h, _: page("session_pins.html", pins=list_pins(h, find_by_id(h, session_id))))
 
 
 async def related(request: Request) -> Response:

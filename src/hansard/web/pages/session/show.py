@@ -20,6 +20,7 @@ from hansard.render.relations import relation
 from hansard.render.text import resume_command
 from hansard.thread.store import LAST_OFFSET, Budget
 from hansard.web.pages.session.thread_html import (
+    ThreadAddress,
     address_of,
     draw_context,
     draw_outline,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from hansard.engine import Hansard
     from hansard.model.files import Transcript
-    from hansard.model.sessions import Session
+    from hansard.model.sessions import PinnedMessage, Session
     from hansard.model.threads import Agent
     from hansard.thread.store import Window
     from hansard.thread.thread import Thread
@@ -163,6 +164,7 @@ def _values(h: Hansard, wanted: SessionPageRequest, zone: tzinfo) -> dict[str, A
         "more_agents": max(0, len(agents) - AGENTS),
         "neighbours": [(relation(one), one) for one in thread.neighbours()],
         "files": thread.changed_files(FILES),
+        "pins": list_pins(h, session),
         "resume": resume_command(session),
         "groups": GROUPS,
         "choices": [],
@@ -185,6 +187,14 @@ def head_values(h: Hansard, session: Session, zone: tzinfo) -> dict[str, Any]:
         else "",
         "is_fresh": session.ended_at is not None and datetime.now(UTC) - session.ended_at < LIVE,
     }
+
+
+def list_pins(h: Hansard, session: Session) -> list[tuple[PinnedMessage, str]]:
+    """The pinned messages of a session, each with its address."""
+    if not session.pinned_messages:
+        return []
+    pins = h.pinned_messages(session.session_id)
+    return [(pin, ThreadAddress(pin.session_id, pin.agent_id).item(pin.offset)) for pin in pins]
 
 
 def _other_generations(h: Hansard, session: Session) -> list[Transcript]:

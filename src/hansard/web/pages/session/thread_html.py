@@ -82,6 +82,7 @@ class SessionDrawing(Drawing):
     address: ThreadAddress = field(default_factory=lambda: ThreadAddress(""))
     forks: dict[str, Fork] = field(default_factory=dict)  # by the ids of their first records
     places: dict[str, int] = field(default_factory=dict)  # their offsets
+    pinned: frozenset[str] = frozenset()  # uuids of messages
     cut: int = 0  # the number of the turn that began in the window before
 
     def inner(self, turns: Iterable[Turn], agent_id: str) -> Iterator[str]:
@@ -117,9 +118,15 @@ class SessionDrawing(Drawing):
 
     def _item(self, item: Item, agent: str) -> str:
         inside = self.thread(item.thread) if item.thread is not None else ""
-        place = ItemContext(self._own_id(item_id(item.anchor)), self.zone)
+        place = ItemContext(self._own_id(item_id(item.anchor)), self.zone, self._attributes(item))
         shorter, notes = self._shortened(item)
         return self._switch(item, agent) + item_html(shorter, place, notes + inside)
+
+    def _attributes(self, item: Item) -> str:
+        """What the page needs to pin a message."""
+        if not item.uuid:
+            return ""
+        return f' data-message="{escaped(item.uuid)}"{" data-pinned" if item.uuid in self.pinned else ""}'
 
     def _shortened(self, item: Item) -> tuple[Item, str]:
         """An item without the rest of its longest texts, and links to them."""
@@ -200,7 +207,13 @@ class Piece:
 
 def drawing_of(thread: Thread, zone: tzinfo) -> SessionDrawing:
     forks = {uuid: fork for fork in thread.forks for uuid in fork.uuids}
-    return SessionDrawing(zone, address=address_of(thread), forks=forks, places=thread.fork_places())
+    return SessionDrawing(
+        zone,
+        address=address_of(thread),
+        forks=forks,
+        places=thread.fork_places(),
+        pinned=frozenset(thread.session.pinned_messages),
+    )
 
 
 def address_of(thread: Thread) -> ThreadAddress:
