@@ -350,7 +350,7 @@ def test_the_time_may_come_second() -> None:
 
 
 def test_bars_need_a_time() -> None:
-    with pytest.raises(UsageError, match="bars need a time; choose among --by hour, day, week, month"):
+    with pytest.raises(UsageError, match="bars need a unit of time; use --by hour, day, week, month"):
         drawn("bars", report([row("1", model="m")]))
 
 

@@ -185,7 +185,7 @@ def test_a_session_of_which_only_subagents_are_left_says_so(run: Run, source: Pa
         "".join(json.dumps(line | {"isSidechain": True, "agentId": "a497335b28b4899ad"}) + "\n" for line in lines)
     )
     error = run("resume", other, code=2).stderr
-    assert "only its subagents are left, its own transcript was deleted before it was stored here" in error
+    assert "only its subagents remain; its own transcript was deleted before it was stored here" in error
     assert "Seen." in run("show", other, "--agent", "1").stdout
 
 

@@ -497,11 +497,11 @@ def test_the_format_of_the_configuration(store: Path) -> None:
     ("text", "line"),
     [
         ('statusline = "{modell} · {project}"', "tide · no {modell} to show: see config.toml"),
-        ('statusline = "{project"', r"Sonnet 4\.5 · .* session .*the format cannot be used: see config.toml"),
-        ('statusline = "{0} {project.x}"', r"Sonnet 4\.5 · .* session .*the format cannot be used: see config.toml"),
-        ("no_such_key = 1", r"Sonnet 4\.5 · .* session .*config\.toml cannot be used: .*"),
-        ('timezone = "Mars/Olympus"', r"Sonnet 4\.5 · .* session .*config\.toml cannot be used: .*"),
-        ("garbage", r"Sonnet 4\.5 · .* session .*config\.toml cannot be used: .*"),
+        ('statusline = "{project"', r"Sonnet 4\.5 · .* session .*invalid format: see config.toml"),
+        ('statusline = "{0} {project.x}"', r"Sonnet 4\.5 · .* session .*invalid format: see config.toml"),
+        ("no_such_key = 1", r"Sonnet 4\.5 · .* session .*config\.toml is invalid: .*"),
+        ('timezone = "Mars/Olympus"', r"Sonnet 4\.5 · .* session .*config\.toml is invalid: .*"),
+        ("garbage", r"Sonnet 4\.5 · .* session .*config\.toml is invalid: .*"),
     ],
 )
 def test_a_configuration_with_a_mistake_still_gives_a_line(store: Path, text: str, line: str) -> None:

@@ -308,7 +308,7 @@ def test_no_cell_is_a_formula(run: Run, root: Path, text: str) -> None:
         (["--json", "--csv"], "--json and --csv cannot be used together"),
         (["--csv", "--breakdown"], "cannot be used together: add model to --by"),
         (["--plot", "usage.pdf"], "ends in .png or .svg"),
-        (["--chart", "bars", "--by", "tool"], "bars need a time"),
+        (["--chart", "bars", "--by", "tool"], "bars need a unit of time"),
         (["--check"], "no budget is set"),
         (["--mode", "guess"], "'guess' is not one of"),
         (["--sort", "name"], "'name' is not one of"),

@@ -107,6 +107,6 @@ def test_commands_tell_what_is_coming(tree: Tree) -> None:
             told = answer.stdout + answer.stderr
             assert "12 of 367 files read" in told, command
             assert "no session matches" not in told
-            assert "No session yet" not in told
+            assert "No sessions yet" not in told
         status = json.loads(run("status", "--json", code=None).stdout)
         assert status["sync_progress"] == {"phase": "reading", "files": 12, "files_total": 367}

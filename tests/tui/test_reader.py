@@ -147,9 +147,9 @@ def test_find_goes_to_matches_wherever_they_are_and_unfolds_them(long: Path) -> 
         assert "a needle" in driver.text
         assert driver.lines[2].startswith(" match 1 of 1 · tide · turn 201/400")
         await driver.press("N")
-        assert "again from the end" in driver.text
+        assert "wrapped to the end" in driver.text
         await driver.press("n")
-        assert "again from the top" in driver.text
+        assert "wrapped to the top" in driver.text
         assert turn(driver) == 201
         await driver.press("slash")
         await driver.type("question 12")
@@ -351,7 +351,7 @@ def test_broken_pictures_and_huge_texts_end_nothing(tmp_path: Path) -> None:
             "more characters" in line for line in view(driver).content.lines
         )
         await driver.press("g", "I")
-        assert "no pictures here" in driver.text
+        assert "no images to show here" in driver.text
 
     drive(tmp_path / "store", steps)
 
@@ -369,7 +369,7 @@ def test_a_session_of_which_only_subagents_are_left_says_so(tmp_path: Path) -> N
     async def steps(driver: Driver) -> None:
         driver.app.choose(session)
         await driver.settle()
-        assert "only subagents are left" in driver.text
+        assert "only subagents of this session remain" in driver.text
 
     drive(tmp_path / "store", steps)
 

@@ -177,7 +177,7 @@ def plan_resume(reader: Reader, name: str, roots: Sequence[Root]) -> Resumption:
     files = list_transcripts(reader, session.session_id)
     if files and all(item.kind == "agent" for item in files):
         raise UsageError(
-            f"session {session.session_id} cannot be resumed: only its subagents are left, its own transcript was deleted before"
+            f"session {session.session_id} cannot be resumed: only its subagents remain; its own transcript was deleted before"
             f" it was stored here. To read one: hansard show {session.session_id} --agent 1"
         )
     mains = [

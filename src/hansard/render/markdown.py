@@ -70,7 +70,7 @@ def lines(
             yield from drawing.turn(turn)
         yield from drawing.rest(thread.not_shown)
     else:
-        yield "\n*Only subagents are left of this session.*"
+        yield "\n*Only subagents of this session remain.*"
     if drawing.depth.agents:
         for other in thread.others():
             yield f"\n## {drawing.agent_words(other.agent)}"

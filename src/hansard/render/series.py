@@ -199,7 +199,7 @@ def timeline(
     """
     asked = next((name for name in report.by if name in STEPS), None)
     if asked is None:
-        raise UsageError(f"bars need a time; choose among --by {', '.join(STEPS[:-1])}")
+        raise UsageError(f"bars need a unit of time; use --by {', '.join(STEPS[:-1])}")
     measure, zone = measure or measure_of(report), zone_of(report)
     second = next((name for name in report.by if name != asked), None)
     names, places, keys = series_of(report, measure, second, projects)
@@ -328,7 +328,7 @@ def _length(step: str, starts: Iterable[datetime]) -> int:
 def days_of(report: UsageReport, measure: Measure | None = None) -> dict[date, Amount]:
     """The amount of every day that a report has, in order."""
     if "day" not in report.by:
-        raise UsageError("a calendar is made of days: --by day")
+        raise UsageError("a calendar needs days: use --by day")
     measure = measure or measure_of(report)
     sums: dict[date, Amount] = {}
     for row in report.rows:
@@ -341,7 +341,7 @@ def days_of(report: UsageReport, measure: Measure | None = None) -> dict[date, A
 def week_hours_of(report: UsageReport, measure: Measure | None = None) -> dict[tuple[int, int], Amount]:
     """What a report by hour has at each hour of each weekday, Monday being 0."""
     if "hour" not in report.by:
-        raise UsageError("hours of the week need hours: --by hour")
+        raise UsageError("hours of the week need hours: use --by hour")
     measure = measure or measure_of(report)
     sums: dict[tuple[int, int], Amount] = {}
     for row in report.rows:

@@ -314,7 +314,7 @@ def store_error(error: apsw.Error, path: str, damaged: Callable[[apsw.Error], Ha
         return damaged(error)
     if isinstance(error, apsw.FullError) or getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE:
         return StoreUnusable(
-            f"{path}: no space left to write. What was being written was undone, everything before is intact. "
+            f"{path}: no space left to write. The write was undone; everything before it is intact. "
             "Free some space, or move the data directory to a larger disk and name it with --home, then run this again."
         )
     if isinstance(error, (apsw.ReadOnlyError, apsw.CantOpenError)):
@@ -331,7 +331,7 @@ def store_error(error: apsw.Error, path: str, damaged: Callable[[apsw.Error], Ha
         )
     if isinstance(error, (apsw.CantOpenError, apsw.PermissionsError)):
         return StoreUnusable(
-            f"{path}: it cannot be opened ({error}). Check that you may read and write this file and its directory, "
+            f"{path}: cannot be opened ({error}). Check that you may read and write this file and its directory, "
             "or name another data directory with --home."
         )
     if isinstance(error, apsw.TooBigError):
@@ -353,6 +353,6 @@ def os_error(error: OSError, path: str) -> StoreUnusable:
             f"{path}: {error.filename or 'its parent'} is not a directory. Name another data directory with --home."
         )
     return StoreUnusable(
-        f"{path}: it cannot be created ({error.strerror or error}). "
+        f"{path}: cannot be created ({error.strerror or error}). "
         "Check the permissions of its directory, or name another data directory with --home."
     )

@@ -98,7 +98,7 @@ class Selection(Struct, frozen=True):
 class Thread:
     """The conversation of a session or of a subagent; nothing of it is read before it is asked for.
 
-    A session of which only subagents are left has a thread without a log and without turns.
+    If only subagents of a session remain, its thread has no log and no turns.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Thread:
 
     @property
     def has_log(self) -> bool:
-        """Whether there is anything to read; False where only subagents are left of the session."""
+        """Whether there is anything to read; False if only subagents of the session remain."""
         return self._transcript is not None
 
     @property
@@ -138,7 +138,7 @@ class Thread:
     @property
     def transcript(self) -> int:
         if self._transcript is None:
-            raise NotFound(f"session {self.session.session_id} has no log of its own; only subagents are left of it")
+            raise NotFound(f"session {self.session.session_id} has no transcript of its own; only its subagents remain")
         return self._transcript
 
     @property
@@ -184,7 +184,7 @@ class Thread:
         if self._transcript is None:
             known = ", ".join(agent.agent_id for agent in self._family.agents[:5])
             raise NotFound(
-                f"only subagents are left of session {self.session.session_id}; show one with --agent ({known})"
+                f"only subagents of session {self.session.session_id} remain; show one with --agent ({known})"
             )
         family = self._family
         source = ThreadReader(

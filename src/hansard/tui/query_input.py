@@ -56,7 +56,7 @@ class QueryInput(Input):
         Binding("up,ctrl+k,ctrl+p", "list(-1)", "Up", show=False, priority=True),
         Binding("pagedown", "pages(1)", "Page down", show=False, priority=True),
         Binding("pageup", "pages(-1)", "Page up", show=False, priority=True),
-        Binding("tab", "complete", "Complete, or another scope", show=False, priority=True),
+        Binding("tab", "complete", "Complete, or change the scope", show=False, priority=True),
         Binding("escape", "leave", "Back to the list", show=False, priority=True),
     ]
 

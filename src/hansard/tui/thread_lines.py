@@ -319,7 +319,7 @@ def session_preview(h: Hansard, session: Session, columns: int, *, colours: bool
     lines = list(head(session, None, board))
     thread = ThreadKey(session.session_id).open(h)
     if not thread.has_log:
-        return [*lines, "", "Only subagents are left of it."]
+        return [*lines, "", "Only subagents of this session remain."]
     drawing = ReaderDrawing(board, DEPTHS["tools"], "", thread.speaker)
     window = thread.windows.end(_PREVIEW)
     for turn in thread.window(window):
@@ -334,7 +334,7 @@ def hit_preview(
     board = Board(max(20, columns), colours)
     thread = key.open(h)
     if not thread.has_log:
-        return ["Only subagents are left of it."], 0
+        return ["Only subagents of this session remain."], 0
     place = thread.call_of(offset)
     window = thread.windows.around(place, _PREVIEW)
     drawing = ReaderDrawing(board, DEPTHS["tools"]._replace(thinking=True), "", thread.speaker, agent=thread.agent)

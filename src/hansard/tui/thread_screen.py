@@ -104,7 +104,7 @@ class ThreadScreen(SessionActions):
         view.content.reset(loaded)
         view.changed()
         if loaded is None:
-            self.say("only subagents are left of this session: A lists them")
+            self.say("only subagents of this session remain; A lists them")
         if offset is None:
             view.to_end()
         else:
@@ -287,7 +287,7 @@ class ThreadScreen(SessionActions):
             if view.show_match(places[number], pattern):
                 is_round = (number < place) if step > 0 else (number > place)
                 if is_round:
-                    self.say("again from the top" if step > 0 else "again from the end")
+                    self.say("wrapped to the top" if step > 0 else "wrapped to the end")
                 self._match_count = f"match {number + 1:,} of {len(places):,}"
                 self.draw_head()
                 return

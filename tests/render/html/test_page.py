@@ -229,7 +229,7 @@ def test_a_session_of_which_only_subagents_are_left_shows_them() -> None:
     assert found.items == ["magent-1"]
     assert "found again" in found.text
     assert "Not shown: 3 records" in found.text
-    assert "Only subagents are left" in found.text
+    assert "Only subagents of this session remain" in found.text
 
 
 def test_small_changes_and_errors_are_open_and_the_rest_is_folded() -> None:

@@ -136,7 +136,7 @@ def _tell(found: Grep, seconds: float) -> None:
     if found.truncated:
         note("stopped at --limit; there is more")
     if found.slow_because is not None and seconds > SLOW_SECONDS:
-        note(f"Python's re did this search, which is slower than RE2: {found.slow_because}")
+        note(f"searched with Python's re, which is slower than RE2: {found.slow_because}")
 
 
 def _place(file: GrepFile) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def show_overview(cli: Context, settings: Settings, *, demo: bool = False) -> No
     if demo:
         from shlex import quote
 
-        note(f"\nGo on with: {program()} --home {quote(settings.home)} --root {quote(settings.roots[0])} show @last")
+        note(f"\nNext: {program()} --home {quote(settings.home)} --root {quote(settings.roots[0])} show @last")
 
 
 def _counts(h: Hansard, moment: datetime) -> dict[str, Activity]:
@@ -120,7 +120,7 @@ def _lines(
             more = f"and {page.total - len(page.sessions):,} more"
             yield paint(more if demo else f"{more}: {program()} sessions", "dim")
     else:
-        yield f"No session so far: {answer.sync_progress.words}." if answer.sync_progress else "No session yet."
+        yield f"No sessions so far: {answer.sync_progress.words}." if answer.sync_progress else "No sessions yet."
     yield ""
     for line in cleanup_lines(answer, moment, syncing=coverage is not None):
         style = "red" if answer.doomed_unkept and coverage is None else "dim"

@@ -77,8 +77,8 @@ def restore(
         for item in items:
             if item.unproven_from is not None:
                 warn(
-                    f"{one_line(item.target)}: unproven from byte {item.unproven_from:,} on: it was read while the file was being"
-                    " written, which may never have had all of these bytes at once"
+                    f"{one_line(item.target)}: unproven from byte {item.unproven_from:,} on: the file was being written while it was"
+                    " read, and may never have held all of these bytes at once"
                 )
         if dry_run:
             _tell_plan(cli, to, items)
@@ -232,7 +232,7 @@ def cat(cli: Context, name: str | None, generation: int | None) -> None:
         unproven_from = h.unproven_from(id_)
         if unproven_from is not None:
             warn(
-                f"unproven from byte {unproven_from:,} on: it was read while the file was being written, which may never have had"
+                f"unproven from byte {unproven_from:,} on: the file was being written while it was read, and may never have held"
                 " all of these bytes at once"
             )
         pieces = h.cat(name, generation=generation)

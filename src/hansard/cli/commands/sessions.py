@@ -58,7 +58,7 @@ def sessions(cli: Context, request: SessionsRequest, reverse: bool, page: int) -
             note(more_note(len(found.sessions), f"{found.total:,}", "sessions", page))
     if not found.sessions:
         cli.tell_coverage()
-        none = f"no session so far: {progress.words}" if progress else "no session matches"
+        none = f"no sessions so far: {progress.words}" if progress else "no session matches"
         none_found(none if found.total == 0 else "no more sessions")
 
 

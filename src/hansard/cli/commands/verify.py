@@ -72,7 +72,7 @@ def verify(cli: Context, request: VerifyRequest, salvage: str | None) -> None:
                 " not found again in it"
             )
         lines += [
-            f"  {one_line(item.path)} from {item.proven:,} to {item.size:,}: the file may never have had all of these bytes at once"
+            f"  {one_line(item.path)} from {item.proven:,} to {item.size:,}: the file may never have held all of these bytes at once"
             for item in report.unproven
         ]
         for item in report.mismatches:

@@ -45,7 +45,7 @@ def settings_and_figures(home: str, last: dict[str, Any] | None) -> dict[str, An
         settings = config.load(os.environ, home=home)
         find_zone(settings.timezone)
     except UsageError:
-        trouble = "config.toml cannot be used: try `hansard status`"
+        trouble = "config.toml is invalid: run `hansard status`"
     else:
         form, timezone, limits = settings.statusline, settings.timezone, settings.limits
     if os.path.exists(os.path.join(home, "index.db")):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PLACES = {
     "model": "the model, as the client names it",
-    "project": "the folder of the project, with its parents where several projects have that name",
+    "project": "the folder of the project, with its parents if several projects have that name",
     "branch": "the git branch of the folder",
     "session": "what the session has cost, with its subagents",
     "today": "what everything has cost today",
@@ -231,7 +231,7 @@ def compose(
     line = _Line(given, snapshot, now, mark, colored=colored)
     said = [snapshot and snapshot.trouble]
     if misspelled(form) is None:
-        said.append("the format cannot be used: see config.toml")
+        said.append("invalid format: see config.toml")
         form = DEFAULT
     parts = []
     for part in form.split(SEPARATOR):

@@ -129,7 +129,7 @@ def _reports(ask: Ask, request: BlameRequest) -> tuple[tuple[BlameReport, ...], 
     span = line_range(request.lines) if request.lines else None
     path = os.path.realpath(os.path.join(ask.repository.working_folder, os.path.expanduser(request.file)))
     if not ask.is_everywhere and not any(is_inside(path, folder) for folder in ask.repository.folders):
-        raise UsageError(f"{request.file} is outside of the repository. Pass scope: all if the user wants that.")
+        raise UsageError(f"{request.file} is outside the repository. Pass scope: all if the user wants that.")
     report = ask.h.blame(path, span, request.commit)
     return (report,), report.counts, money(round(report.cost_usd, 4)) if report.cost_usd is not None else ""
 
@@ -191,7 +191,7 @@ def _add(
 def _edit(ask: Ask, made: RecordedEdit, number: int) -> EditRow:
     packer = ask.packer
     if ask.h.session_with_id(made.session_id, folder=ask.folder) is None:
-        return EditRow(edit=number, note="of a session of another project; scope: all shows it")
+        return EditRow(edit=number, note="by a session of another project; scope: all shows it")
     return EditRow(
         edit=number,
         session=made.session_id,

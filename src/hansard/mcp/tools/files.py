@@ -98,7 +98,7 @@ def _list(ask: Ask, request: FindFiles, several: int = 0) -> FilesAnswer:
         page = ask.h.files(replace(request, limit=shown))
     parts = [ask.hint]
     if several:
-        parts.append(f"{several} files end so: pass the whole path of one.")
+        parts.append(f"{several} files match: pass the whole path of one.")
     elif not answer.files:
         parts.append("No session changed such a file.")
     if page.next_cursor:

@@ -322,7 +322,7 @@ def _read_turn(ask: Ask, request: ReadRequest, thread: Thread) -> ReadAnswer:
     parts, next_cursor = [ask.hint], ""
     if following is not None:
         next_cursor = str(following)
-        parts.append("The turn goes on: pass next_cursor as cursor.")
+        parts.append("The turn continues: pass next_cursor as cursor.")
     elif place.turn < len(thread.starts):
         parts.append(f"Turn {place.turn} of {len(thread.starts)}.")
     if any(passage.truncated for passage in answer.passages):
@@ -338,7 +338,7 @@ def _read_message(ask: Ask, request: ReadRequest, thread: Thread, message: Messa
     here = [item for item in items if item.uuid == message.uuid] or [item for item in items if item.offset == offset]
     if not here:
         raise NotFound(
-            f"message {shown_id(message.uuid)} says nothing that can be read; `read` its session {shown_id(message.session_id)}"
+            f"message {shown_id(message.uuid)} has no readable text; `read` its session {shown_id(message.session_id)}"
         )
     place = Place.read(request.cursor) if request.cursor else Place(number)
     is_result = message.offset != offset or any(item.kind == "output" for item in here)
@@ -347,10 +347,10 @@ def _read_message(ask: Ask, request: ReadRequest, thread: Thread, message: Messa
     parts, next_cursor = [ask.hint], ""
     if following is not None:
         next_cursor = str(following)
-        parts.append("The message goes on: pass next_cursor as cursor.")
+        parts.append("The message continues: pass next_cursor as cursor.")
     if is_result and not request.include_tool_output:
         parts.append("This is the output of a tool or a command: pass include_tool_output to read it.")
-    parts.append(f"It stands in turn {number}.")
+    parts.append(f"It is in turn {number}.")
     return ask.packer.end(answer, parts, next_cursor)
 
 

@@ -52,7 +52,7 @@ def page(
 
 def _conversation(thread: Thread, drawing: Drawing) -> Iterator[str]:
     if not thread.has_log:
-        yield '<p class="empty">Only subagents are left of this session.</p>'
+        yield '<p class="empty">Only subagents of this session remain.</p>'
     else:
         yield from drawing.turns(thread.turns())
         if not drawing.headings:

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 KINDS = {
     "bars": "a bar for each hour, day, week or month, stacked by the second dimension",
-    "calendar": "a year of days, darker where more was used",
+    "calendar": "a year of days, darker for more usage",
     "share": "shares of the total",
 }
 """The pictures, with what they show."""
@@ -243,7 +243,7 @@ def _legend(found: Timeline, look: ChartStyle) -> Iterator[str]:
 def _limits(found: Timeline) -> Iterator[str]:
     if found.step != found.asked:
         yield ""
-        yield f"Shown by {found.step}: {found.length:,} {found.asked}s do not fit. A shorter time does: --since, --until."
+        yield f"Shown by {found.step}: {found.length:,} {found.asked}s do not fit. Choose a shorter period with --since and --until."
     if found.earlier:
         yield f"{many(found.earlier, f'earlier {found.step}')} with usage left out."
 

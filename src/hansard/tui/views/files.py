@@ -29,11 +29,11 @@ class FilesView(ListView):
     """Files, or the history of one."""
 
     TAB = "files"
-    PLACEHOLDER = "words of the path"
+    PLACEHOLDER = "filter: words of the path"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "sort", "Sort"),
         Binding("left,backspace", "up", "Back to the files", show=False),
-        Binding("R", "reads", "With calls that only read", show=False),
+        Binding("R", "reads", "Show calls that only read", show=False),
     ]
 
     def __init__(self) -> None:

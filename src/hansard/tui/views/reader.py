@@ -307,7 +307,7 @@ class ReaderView(ThreadScreen):
         if found:
             show_pictures(self.app, found)
         else:
-            self.say("no pictures here that can be shown")
+            self.say("no images to show here")
 
     # -- the session
 
