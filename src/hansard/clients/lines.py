@@ -199,7 +199,7 @@ def _long_strings(line: bytes) -> list[tuple[int, int]] | None:
         last = end
         if end - start > _SHORTEST:
             found.append((start, end))
-        if values > MAX_VALUES or number > 2 * MAX_VALUES:  # without commas between them strings are no JSON
+        if values > MAX_VALUES or number > 2 * MAX_VALUES:  # strings without commas between them are not JSON
             return None
     return found if values + _values(line, last, len(line)) <= MAX_VALUES else None
 
@@ -234,7 +234,7 @@ def _even_share(sizes: list[int], room: int) -> int:
 
 def _border(line: bytes, start: int, end: int) -> int:
     """The last place up to `end` where a string that begins at `start` may be cut."""
-    # Escapes can be told apart from the beginning of a run of backslashes on.
+    # Escapes can only be distinguished from the start of a run of backslashes.
     sync = start + len(line[start : end - _SYNC].rstrip(b"\\"))
     found = _CHARACTERS.match(line, sync, end)
     return found.end() if found is not None else sync

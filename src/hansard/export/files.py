@@ -57,7 +57,7 @@ def make_folder(path: str) -> None:
 def remove_remains(folder: str, *, whole: bool = False) -> None:
     """Remove what an export that was killed left half written; one that may still be at work keeps its files.
 
-    `whole`: of whatever age, and also in the folders of pictures.
+    `whole`: of any age, and in image folders too.
     """
     latest = time.time() - _STALE
     with suppress(OSError), os.scandir(folder) as entries:

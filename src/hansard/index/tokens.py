@@ -3,7 +3,7 @@
 Tokens are runs of letters and digits, case and accents folded. Besides:
 
 - an identifier is its parts: `parseLine`, `parse_line` and `HTTPServer2` are parse line, parse line, http server 2;
-- a number stands apart from its unit or its name: `100ms` and `sha256` are 100 ms, sha 256. Other mixtures of letters and
+- a number is separate from its unit or its name: `100ms` and `sha256` are 100 ms, sha 256. Other mixtures of letters and
   digits (hashes, ids, `k8s`, `v2`) stay whole;
 - in scripts written without spaces every character is a token, so any part of a text can be found;
 - an emoji is a token, and so are the names of languages that only punctuation tells apart: `C++`, `C#`, `F#`.
@@ -32,7 +32,7 @@ _UNSPACED = (
     "\ua960-\ua97f\uac00-\ud7ff\U00020000-\U0003ffff"
 )
 _ACCENTED = "\u0386-\u0390\u03aa-\u03b0\u03ca-\u03ce\u1f00-\u1fff\u0401\u0451"  # Greek and Cyrillic, which unicode61 leaves alone
-_PRIVATE = 0xF0000  # emoji are no letters to unicode61; characters for private use are
+_PRIVATE = 0xF0000  # unicode61 treats private-use characters as letters, but not emoji
 _LANGUAGE = lazy_compile(rb"(?<![A-Za-z0-9\x80-\xff])([CFcf])#(?![A-Za-z0-9])")
 
 
@@ -48,7 +48,7 @@ def _table(classes: dict[bytes, bytes]) -> bytes:
 _LOWER = bytes(range(0x61, 0x7B))
 _UPPER = bytes(range(0x41, 0x5B))
 _DIGITS = bytes(range(0x30, 0x3A))
-# A character begins with one of these when it stands apart, or is not folded by unicode61.
+# A character begins with one of these if it is a token of its own, or if unicode61 does not fold it.
 _LEADS = bytes((*range(0xCE, 0xD2), 0xE0, 0xE1, *range(0xE3, 0xEE), 0xEF, 0xF0))
 _CASES = _table({b"a": _LOWER, b"A": _UPPER, b"0": _DIGITS, b"#": b"#", b"z": _LEADS})
 _LETTERS = _table({b"a": _LOWER + _UPPER, b"0": _DIGITS})

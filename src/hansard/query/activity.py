@@ -128,7 +128,7 @@ def count_sessions(reader: Reader, bounds: Sequence[datetime]) -> list[int]:
 
 
 def active_time(reader: Reader, session_id: str) -> timedelta:
-    """How long a session was active: the gaps between its records that are no pauses."""
+    """How long a session was active: the sum of the gaps between its records, without pauses."""
     pause = PAUSE // timedelta(milliseconds=1)
     times = TIMES.format("?")
     gaps = f"SELECT ts - lag(ts) OVER (ORDER BY ts) AS gap FROM ({times})"

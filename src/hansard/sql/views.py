@@ -197,7 +197,7 @@ TRANSCRIPTS = View(
     "FROM transcripts t",
 )
 
-# A turn begins with what was typed, or what a subagent was told to do; what is shown before the first of these is a turn too.
+# A turn begins with a prompt, or with a subagent's instructions; entries before the first of these are a turn too.
 _RANGE = f"BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
 _OWN = "(r.sidechain = 0 OR t.is_agent)"  # not of a subagent inside the file
 _IN_TURN = ">= t.start_id AND {0} < t.next_id"

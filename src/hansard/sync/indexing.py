@@ -36,7 +36,7 @@ from hansard.sync.row_workers import FoldFailedError, RowWorkers, Task
 REWRITTEN = "rewritten"
 _COMMIT_BYTES = 64 << 20
 _GROWTH = 8  # how many times as much is indexed before it is shown again: making the indexes again costs little then
-_DONE_HERE = frozenset({"cast", "history"})  # kinds of logs that are no transcripts
+_DONE_HERE = frozenset({"cast", "history"})  # kinds of logs that are not transcripts
 
 
 def transcript_of(generation: Generation, root: RootRow, mtime_ns: int | None = None) -> Transcript:

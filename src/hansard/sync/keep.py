@@ -54,7 +54,7 @@ class RecordWriter:
         reread: bool = False,
         compare_bytes: int | None = COMPARE_BYTES,
     ) -> None:
-        """`committed` is called after each commit; a `compare_bytes` of None is no limit."""
+        """`committed` is called after each commit; a `compare_bytes` of None means no limit."""
         self.record = record
         self.kept = KeepResult()
         self._progress = reporter

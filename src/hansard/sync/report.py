@@ -44,7 +44,7 @@ class SyncRequest(Struct, frozen=True, kw_only=True):
 
     `only` names files (absolute paths) that are known to have changed, which saves the walk. `change` writes what no source has,
     the user's remarks, in a transaction of its own before anything is kept; it may be called again when an index turns out to be
-    damaged. `reread` compares every file in full with what was kept, whatever its status says. `compare_bytes` limits how much is
+    damaged. `reread` compares every file in full with what was kept, regardless of its status. `compare_bytes` limits how much is
     compared of files whose status change time alone moved (None: no limit); the rest waits for the next sync. `newest_only`
     ends a large first sync when the newest transcripts are indexed, and its report is `partial`; any other is done in full. `workers`
     allows other processes for a large backlog; `row_workers` is how many of them make rows, None as many as pay off.

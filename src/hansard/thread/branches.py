@@ -81,7 +81,7 @@ class Branches:
 def unbroken(stated: Mapping[str, str | None]) -> Parents:
     """Parents without orphans, which are roots, and without circles: the first record of the file in each loses its parent.
 
-    Every record is looked at once, also where parents stand further down the file.
+    Every record is visited once, even if its parent comes later in the file.
     """
     parents: Parents = {}
     rank: dict[str, int] = {}
@@ -182,7 +182,7 @@ def find_groups(
 ) -> list[Group]:
     """Several prompts on one message, and several answers to one user line.
 
-    Each prompt hangs on the message it answers, whatever side records are between them; an answer hangs where the first of
+    Each prompt hangs on the message it answers, regardless of side records between them; an answer hangs where the first of
     its lines does.
     """
     anchors: dict[str, str | None] = {}  # of side records, as far as they were passed

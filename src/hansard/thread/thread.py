@@ -226,14 +226,13 @@ class Thread:
 
     @property
     def not_shown(self) -> dict[str, int]:
-        """Records that say nothing to a reader, by kind, as far as turns were last read."""
+        """Number of records that are not shown, by kind, in the turns read last."""
         return dict(sorted(self._source.not_shown.items())) if self.has_log else {}
 
     def turns(self, start: int = 0, number: int = 1, end: int | None = None) -> Iterator[Turn]:
-        """The turns from one byte offset up to another: the beginnings of the turn with that number, and of the first not wanted.
+        """The turns between two byte offsets: `start` begins the turn with that `number`, `end` the first turn to leave out.
 
-        Nothing behind `end` is read, except single lines with results of calls before it: a call has its result with it, wherever
-        that stands.
+        Nothing after `end` is read, except single lines with the results of earlier calls: a call always includes its result.
         """
         if not self.has_log:
             return

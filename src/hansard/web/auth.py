@@ -121,7 +121,7 @@ class Auth:
         kept: LoginFile | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Pages are at `name`, at its `aliases`, and with `any_address` at whatever address a connection came to."""
+        """Pages are at `name`, at its `aliases`, and with `any_address` at any address that a connection came to."""
         self.port = port
         self.name = canonical(name)
         self.cookie = kept.cookie if kept is not None else f"hansard-{secrets.token_hex(8)}"

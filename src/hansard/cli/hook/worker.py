@@ -108,7 +108,7 @@ def _waiting(home: str, kind: str | None = None) -> list[str]:
 
 
 def _field(said: bytes, name: str) -> str:
-    """A string of a JSON object of which only the beginning is there."""
+    """A string field of a truncated JSON object."""
     found = re.search(rb'"%b"\s*+:\s*+("(?:[^"\\]|\\.)*+")' % name.encode(), said)
     try:
         value = decode(found[1]) if found is not None else ""

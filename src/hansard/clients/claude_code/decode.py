@@ -54,7 +54,7 @@ _BEFORE = lazy_compile(rb"[\x00 \t\r\n]*+(?:\xef\xbb\xbf[\x00 \t\r\n]*+)*+")
 _NULS = ("nul_bytes", "NUL bytes beside the record")
 _UNREADABLE = frozenset({"not_json", "too_deep", "too_long", "too_many_values"})
 _UNFIT = object()
-# Short lines that are no intact records mostly come in thousands of a few kinds: what they give is remembered.
+# Short malformed lines mostly come in thousands of a few kinds, so their results are cached.
 _SHORT = 64  # bytes
 _MOST_SALVAGED = 1000  # lines
 
@@ -341,7 +341,7 @@ def _fit(kind: Any, raw: Raw, where: str, wrong: list[str]) -> Any:
         except REFUSED:
             continue
     wrong.append(where)
-    # A block keeps its place, whatever it is: blocks are known by their numbers.
+    # Every block keeps its position, because blocks are identified by number.
     return _block(raw) if kind is wire.Block else _UNFIT
 
 

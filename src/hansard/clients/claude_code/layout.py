@@ -32,7 +32,7 @@ PROJECT_FOLDERS = {
     "cloud-snapshots": _RESERVED,
     "connector-downloads": _RESERVED,
 }
-"""Folders of a project that are no session's: the names that the client reserves."""
+"""Folders of a project that do not belong to a session: names that the client reserves."""
 _PROJECT = LayoutFolder(
     log=FileKind.MAIN,
     patterns=_AGENTS,
@@ -62,7 +62,7 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _UUID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _WHOLE_UUID = lazy_compile(_UUID)
 _TODO = lazy_compile(f"todos/({_UUID})-agent-({_UUID}|[^/]+)\\.json")
-# A folder with one of these in it belongs to a session, whatever its name.
+# A folder that contains one of these belongs to a session, regardless of its name.
 _IN_SESSION = frozenset({"subagents", "tool-results", "workflows", "custom-title.json"})
 
 # A path in a JSON string, with / or with \ escaped once or more often.

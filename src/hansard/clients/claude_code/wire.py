@@ -13,7 +13,7 @@ from msgspec import Meta, Raw, Struct, defstruct, field
 
 ABSENT = Raw(b"")
 
-# Numbers that end up in a database column as they are; beyond these bounds they are no counts and no times.
+# Numbers that are stored in a database column unchanged; outside these bounds they are neither counts nor times.
 Number = Annotated[int, Meta(ge=-(1 << 53), le=1 << 53)]
 Moment = Number | Annotated[float, Meta(ge=-(2.0**53), le=2.0**53)] | str
 

@@ -48,7 +48,7 @@ class _Periods:
         return node
 
     def _read_all(self, nodes: tuple[Node, ...]) -> list[Node]:
-        """Nodes in a row, of which up to three words may be one date."""
+        """A sequence of nodes; up to three words in it may form one date."""
         found: list[Node] = []
         at = 0
         while at < len(nodes):

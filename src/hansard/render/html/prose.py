@@ -1,4 +1,4 @@
-"""Markdown as HTML: markdown-it-py parses, a small drawing of our own writes, and nh3 cleans whatever has links in it.
+"""Markdown as HTML: markdown-it-py parses, a small drawing of our own writes, and nh3 sanitizes everything with links.
 
 Nothing loads from anywhere: images become links or words, and only addresses of the web and of mail are links.
 """

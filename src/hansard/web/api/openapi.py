@@ -31,7 +31,7 @@ _REFUSALS = {
 }
 _ALWAYS = (400, 401, 403, 413, 414, 421, 500, 503)
 _NAMES = ("session", "target", "path")  # parameters that name one thing, which may not be there
-_OTHERS = ("method_not_allowed",)  # told at paths that this document describes, for methods that it does not
+_OTHERS = ("method_not_allowed",)  # returned for undocumented methods of documented paths
 
 
 def described(endpoints: Iterable[Endpoint], cookie: str) -> Schema:
