@@ -30,11 +30,13 @@ def test_commands_tell_what_they_write() -> None:
         "cd sub && cat > 'a b.txt' <<'EOF'\none\ntwo\nEOF\nsed -i s/a/b/ ../main.py\ngit commit -qam x", "/repo"
     )
     assert read.writes == [("/repo/sub/a b.txt", ["one", "two"])]
-    assert "../main.py" in read.names
+    assert "/repo/main.py" in read.edited
     assert read.commits
     assert read_command("echo 'hello' >> notes.txt", "/repo").writes == [("/repo/notes.txt", ["hello"])]
-    assert read_command("ls -la; git log", "/repo") == ([], [], False, [], [])
+    assert read_command("ls -la; git log", "/repo") == ([], [], [], "", False, [], [])
     assert read_command("cat <<EOF", "/repo").writes == []
+    read = read_command("cat a.py 2>/dev/null | sort > b.txt; cp a.py /tmp && black c.py | tee log.txt", "/repo")
+    assert (read.writes, read.outputs, read.edited) == ([], ["/repo/b.txt", "/repo/log.txt"], [])
     assert made_commits("[main 1a2b3c4] Add tides\n 1 file\n[x (root-commit) 99aabbc] y") == [
         ("1a2b3c4", "Add tides"),
         ("99aabbc", "y"),
@@ -61,6 +63,57 @@ def test_a_time_window_is_told_as_such(shop: Workshop, h: Hansard) -> None:
     shop.save()
     h.sync()
     assert certainties(h, shop, "tide.py") == ["unknown"] * 5 + ["window"] * 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["cat tide.py > /tmp/seen", "cp tide.py /tmp; git stash; git stash pop", "black tide.py", "cat x > lib/tide.py"],
+)
+def test_a_command_that_only_names_a_file_has_not_written_it(line: str, shop: Workshop, h: Hansard) -> None:
+    writer = shop.session("Look at it")
+    shop.type("tide.py", PARSER)
+    shop.call(writer, bash(line))
+    shop.commit_by(writer, "By hand")
+    shop.save()
+    h.sync()
+    assert certainties(h, shop, "tide.py") == ["unknown"] * 7
+
+
+def test_the_output_of_a_program_is_in_the_window(shop: Workshop, h: Hansard) -> None:
+    writer = shop.session("Generate it")
+    shop.type("tide.py", PARSER)
+    shop.call(writer, bash("python make_parser.py > tide.py"))
+    shop.commit_by(writer, "Generate")
+    shop.save()
+    h.sync()
+    assert certainties(h, shop, "tide.py") == ["window", *["unknown"] * 2, *["window"] * 4]
+
+
+def test_a_script_has_written_only_what_it_contains(shop: Workshop, h: Hansard) -> None:
+    shop.type("tide.py", PARSER)
+    shop.commit("By hand")
+    writer = shop.session("Use a script")
+    shop.type("tide.py", PARSER.replace("import os", "import sys\nimport collections").replace("tide table", "table"))
+    script = "text = open('tide.py').read()\nopen('tide.py', 'w').write(text.replace('import os', 'import sys'))"
+    shop.call(writer, bash(f"python - <<'EOF'\n{script}\nEOF"))
+    shop.commit_by(writer, "Both")
+    shop.save()
+    h.sync()
+    found = h.blame(str(shop.root / "tide.py")).lines
+    assert [line.text for line in found if line.certainty == "window"] == ["import sys"]
+
+
+def test_a_substitution_has_written_only_lines_that_it_changed(shop: Workshop, h: Hansard) -> None:
+    shop.type("tide.py", PARSER)
+    shop.commit("By hand")
+    writer = shop.session("Rename it")
+    own = "\n\ndef begin(first):\n    return first.upper()\n"
+    shop.type("tide.py", PARSER.replace("left", "first") + own)
+    shop.call(writer, bash("sed -i s/left/first/ tide.py"))
+    shop.commit_by(writer, "Rename")
+    shop.save()
+    h.sync()
+    assert certainties(h, shop, "tide.py") == ["unknown"] * 5 + ["window"] * 2 + ["unknown"] * 4
 
 
 def test_cells_of_notebooks(shop: Workshop, h: Hansard) -> None:

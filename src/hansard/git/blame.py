@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +13,7 @@ from hansard.errors import NotFound, UsageError
 from hansard.git.attribution import Marks
 from hansard.git.describe import Describer
 from hansard.git.edits import SLACK, Edits, Places, RecordedCall, Write, made, replaced
-from hansard.git.matching import Candidate, Claim, FileLine, Matcher, key_of, letters_in, line_hash
+from hansard.git.matching import Block, Candidate, Claim, FileLine, Matcher, key_of, letters_in, line_hash
 from hansard.git.repository import NOT_COMMITTED, Blamed, CommitInfo, FilePatch, Repository, read_blame, read_regular
 from hansard.model.blame import CERTAINTIES, BlamedCommit, BlamedLine, BlameReport, CommitReport, Contribution
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 _ALWAYS = 1 << 62
 _LARGEST = 64 << 20  # bytes of a file
-_REFERENCE = re.compile(r"\\g<[0-9]>")  # to a part of what was replaced
+_FEW_LETTERS = 4  # of a line that any file may have
 _MOST_SUBSTITUTED = 2_000  # writes that are looked at again after a substitution
 _SAME_COMMIT = 15 * 60_000  # ms between a commit and the output of the command that made it
 _WINDOW = 6 * 3_600_000  # ms between a shell command and the commit that contains its lines
@@ -392,46 +391,50 @@ class Blamer:
     ) -> list[Claim | None]:
         """Add claims for lines that only the time of a shell command explains."""
         claims = list(explained.claims)
-        open_commits = {item.commit for item, claim in zip(blamed, claims, strict=True) if claim is None} - {
-            NOT_COMMITTED
-        }
-        if not open_commits:
-            return claims
-        windows: dict[str, list[int]] = {}
-        for name in open_commits:
-            for call in self._window(path, name, infos[name]):
-                write = Write(os.path.join(self.repository.root, path), ())
+        unexplained: dict[tuple[str, str], list[int]] = {}
+        for place, (item, claim) in enumerate(zip(blamed, claims, strict=True)):
+            if claim is None and item.commit != NOT_COMMITTED and letters_in(key_of(item.text)) >= _FEW_LETTERS:
+                unexplained.setdefault((item.commit, item.path or path), []).append(place)
+        for (commit, name), places in unexplained.items():
+            for call, may_contain in self._window(name, infos[commit]):
+                found = [place for place in places if claims[place] is None and may_contain(key_of(blamed[place].text))]
+                write = Write(os.path.join(self.repository.root, name), ())
                 explained.sources.append(Source(call, write, is_same_file=True))
-                windows.setdefault(name, []).append(len(explained.sources) - 1)
-        for place, item in enumerate(blamed):
-            if claims[place] is None and letters_in(key_of(item.text)):
-                for number in windows.get(item.commit, ()):
-                    if self._may_have_written(explained.sources[number].call, path, item.text):
-                        claims[place] = Claim(number, "window")
-                        break
+                for place in found:
+                    claims[place] = Claim(len(explained.sources) - 1, "window")
         return claims
 
-    def _window(self, path: str, commit: str, info: CommitInfo) -> list[RecordedCall]:
-        """The shell commands that named a file before their session committed it, the last first."""
-        base = os.path.basename(path)
-        makers = {call.session_id: call for call in self.shells() if made(call, commit, info)}
-        found = []
-        for call in self.shells():
+    def _window(self, path: str, info: CommitInfo) -> list[tuple[RecordedCall, Callable[[str], bool]]]:
+        """The shell commands that changed a file before their session committed it, the last first.
+
+        Each comes with a test for the lines, as keys, that it can have left there. A substitution is applied to the file as
+        it was before; a script contains what it puts into a file.
+        """
+        makers = self._makers(info.commit, info)
+        found: list[tuple[RecordedCall, Callable[[str], bool]]] = []
+        before: Block | None = None
+        for call in self.shells() if makers else ():
             maker = makers.get(call.session_id)
             if maker is None or not 0 <= maker.ts - call.ts <= _WINDOW:
                 continue
-            if any(name == path or os.path.basename(name) == base for name in call.told.names):
-                found.append(call)
+            replacing = [
+                item for item in call.told.substitutions if not item.path or self.places.relative(item.path) == path
+            ]
+            if replacing:
+                if before is None:
+                    blob = self.repository.blob(info.parents[0], path) if info.parents else None
+                    lines = lines_of((blob or b"").decode("utf-8", "replace"))
+                    before = Block(tuple(lines), (True,) * len(lines))
+                after = replaced(before, replacing)
+                if after is not None:
+                    changed = {key_of(line) for line, is_new in zip(after.lines, after.added, strict=True) if is_new}
+                    found.append((call, changed.__contains__))
+                    before = Block(after.lines, before.added)
+            elif any(self.places.relative(name) == path for name in call.told.outputs):
+                found.append((call, lambda _: True))
+            elif any(self.places.relative(name) == path for name in call.told.edited):
+                found.append((call, key_of(call.told.script.replace("\\", "")).__contains__))
         return found[::-1]
-
-    def _may_have_written(self, call: RecordedCall, path: str, text: str) -> bool:
-        """Whether a line may come from a command: one that replaces text leaves what it puts in its place."""
-        replacing = [
-            item for item in call.told.substitutions if not item.path or self.places.relative(item.path) == path
-        ]
-        return not replacing or any(
-            (left := max(_REFERENCE.split(item.replacement), key=len)) and left in text for item in replacing
-        )
 
 
 def _candidates(sources: Sequence[Source], first: int = 0) -> list[Candidate]:

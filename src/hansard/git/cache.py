@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hansard.git.commits import CommitWork
     from hansard.git.edits import CallWrites
 
-_VERSION = 3
+_VERSION = 4
 _BLAMES = 500  # cached files
 _TABLES = """
 CREATE TABLE calls (
@@ -85,8 +85,7 @@ class EditCache:
     def put(self, known: Mapping[int, tuple[str, CallWrites]], hashes: Callable[[CallWrites], Iterable[int]]) -> None:
         with contextlib.suppress(apsw.Error), self.db:
             for id_, (tool_use_id, told) in known.items():
-                is_empty = not (told.writes or told.names or told.commits)
-                blob = None if is_empty else self._pack.compress(msgspec.msgpack.encode(told))
+                blob = None if told.is_empty else self._pack.compress(msgspec.msgpack.encode(told))
                 self.db.execute("INSERT OR REPLACE INTO calls VALUES (?, ?, ?)", (id_, tool_use_id, blob))
                 self.db.executemany(
                     "INSERT OR IGNORE INTO lines VALUES (?, ?)", [(number, id_) for number in hashes(told)]

@@ -58,12 +58,19 @@ class CallWrites(Struct, frozen=True, array_like=True):
     """Everything that one tool call reveals about files and commits."""
 
     writes: tuple[Write, ...] = ()
-    names: tuple[str, ...] = ()  # files that a shell command may have changed
+    outputs: tuple[str, ...] = ()  # files that got the output of a shell command
+    edited: tuple[str, ...] = ()  # files that a script in a shell command may have edited
+    script: str = ""  # that script
     made: tuple[tuple[str, str], ...] = ()  # hash and subject of commits
     commits: bool = False  # a shell command that ran `git commit` or the like
     cwd: str = ""
     substitutions: tuple[Substitution, ...] = ()  # what `sed` or `perl` replaced in files
     worktrees: tuple[str, ...] = ()  # folders of `git worktree add`
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it reveals nothing."""
+        return not (self.writes or self.outputs or self.edited or self.commits or self.worktrees)
 
 
 class RecordedCall(Struct, frozen=True):
@@ -145,7 +152,7 @@ class Edits:
         found = [
             RecordedCall(row[0], row[1], row[2], row[3], row[4], row[5], row[6], told, row[1] in self._shells)
             for row in rows
-            if (told := known.get(row[0])) is not None and (told.writes or told.names or told.commits or told.worktrees)
+            if (told := known.get(row[0])) is not None and not told.is_empty
         ]
         return sorted(found, key=lambda call: (call.ts, call.id))
 
@@ -272,7 +279,15 @@ def _shell(asked: tuple[Readable, Called] | None, answered: tuple[Readable, Answ
     writes = tuple(Write(item.path, (Block(tuple(item.lines), (True,) * len(item.lines)),)) for item in read.writes)
     made = tuple(made_commits(output))
     return CallWrites(
-        writes, tuple(read.names), made, read.commits, cwd, tuple(read.substitutions), tuple(read.worktrees)
+        writes,
+        tuple(read.outputs),
+        tuple(read.edited),
+        read.script,
+        made,
+        read.commits,
+        cwd,
+        tuple(read.substitutions),
+        tuple(read.worktrees),
     )
 
 

@@ -18,10 +18,10 @@ _TEE = re.compile(r"\btee[ \t]+(?:-a[ \t]+)?(\"[^\"\n]{1,1000}\"|'[^'\n]{1,1000}
 _ECHO = re.compile(r"^[ \t]*echo[ \t]+(?:-e[ \t]+)?(?:'([^'\n]{1,2000})'|\"([^\"\n$`\\]{1,2000})\")[ \t]*>>?")
 _CD = re.compile(r"^[ \t]*cd[ \t]+(\"[^\"\n]{1,1000}\"|'[^'\n]{1,1000}'|[^\s;&|<>()'\"]{1,1000})[ \t]*(?:&&|;|$)")
 _NAME = re.compile(r"[\w@+./-]{1,300}")
-_CHANGES = re.compile(
-    r"\bsed\b[^|;&\n]{0,300}\s(?:-i|--in-place)|\bperl\b[^|;&\n]{0,100}\s-\w{0,4}i|\btee\b|\bpatch\b|\bgit (?:apply|mv|checkout|restore|stash)\b"
-    r"|\b(?:mv|cp)\b|write_text|writeFile|\bopen\(|\b(?:prettier|black|isort|ruff|gofmt|rustfmt|eslint|biome|clang-format|dprint)\b|>[ \t]*[\w./~-]"
+_EDITS = re.compile(
+    r"\bsed\b[^|;&\n]{0,300}\s(?:-i|--in-place)|\bperl\b[^|;&\n]{0,100}\s-\w{0,4}i|\bpatch\b|\bgit apply\b|write_text|writeFile|\bopen\("
 )
+_PART = re.compile(r"(?:'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.|[^;|\n&]|&(?!&))+", re.DOTALL)
 _COMMITS = re.compile(r"\bgit\b[^\n;&|]{0,300}?\s(?:commit|merge|cherry-pick|revert|rebase|am|pull)\b")
 _MADE = re.compile(r"^\[[^\]\n]{1,200}? ([0-9a-f]{7,40})\] ([^\n]{0,300})", re.MULTILINE)
 
@@ -58,7 +58,9 @@ class ShellCommand(NamedTuple):
     """What a command line reveals."""
 
     writes: list[ShellWrite]
-    names: list[str]  # words that may be files it changed
+    outputs: list[str]  # files that got the output of a program
+    edited: list[str]  # files named by scripts that edit files
+    script: str  # the text of these scripts
     commits: bool  # it runs `git commit` or the like
     substitutions: list[Substitution]
     worktrees: list[str]
@@ -69,6 +71,8 @@ def read_command(command: str, cwd: str) -> ShellCommand:
     command = command[:_LONGEST_COMMAND]
     writes: list[ShellWrite] = []
     rest: list[str] = []
+    parts: list[str] = []
+    plain: list[str] = []
     lines = command.split("\n")
     folder = cwd
     number = 0
@@ -82,6 +86,7 @@ def read_command(command: str, cwd: str) -> ShellCommand:
         echoed = _ECHO.match(line)
         if echoed is not None and target is not None:
             writes.append(ShellWrite(_join(folder, _bare(target[1])), [echoed[1] or echoed[2] or ""]))
+        bodies: list[str] = []
         for found in _HEREDOC.finditer(line):
             end = number
             while end < len(lines) and lines[end].strip() != found[2]:
@@ -91,17 +96,31 @@ def read_command(command: str, cwd: str) -> ShellCommand:
             if target is not None and body:
                 writes.append(ShellWrite(_join(folder, _bare(target[1])), body))
             else:
-                rest += body  # a script: it may change what it names
+                bodies += body  # a script: it may change what it names
+        if bodies:
+            parts.append("\n".join([line, *bodies]))
+        else:
+            plain.append(line)
+        rest += bodies
+    parts += _PART.findall("\n".join(plain))
+    scripts = [part for part in parts if _EDITS.search(part) is not None]
+    known = {item.path for item in writes}
+    outputs = [
+        path
+        for part in parts
+        for found in (*_TEE.finditer(part), *_TARGET.finditer(part))
+        if (path := _join(folder, _bare(found[1]))) != "/dev/null" and path not in known
+    ]
+    script = "\n".join(scripts)
+    edited = [_join(folder, name[0]) for name in _NAME.finditer(script) if "." in name[0].strip(".") or "/" in name[0]]
     said = "\n".join(rest)
-    names: list[str] = []
-    if _CHANGES.search(said) is not None:
-        known = (name[0] for name in _NAME.finditer(said) if "." in name[0].strip(".") or "/" in name[0])
-        names = list(dict.fromkeys(known))[:_MOST_NAMES]
     return ShellCommand(
         writes,
-        names,
+        list(dict.fromkeys(outputs))[:_MOST_NAMES],
+        list(dict.fromkeys(edited))[:_MOST_NAMES],
+        script[:_LONGEST_SCRIPT],
         _COMMITS.search(said) is not None,
-        list(_substitutions(said, folder)) if names and _REPLACES.search(said) is not None else [],
+        list(_substitutions(said, folder)) if edited and _REPLACES.search(said) is not None else [],
         [_join(folder, _bare(found[1])) for found in _WORKTREE.finditer(said)],
     )
 
