@@ -64,7 +64,7 @@ def test_an_explanation_shows_messages_lines_and_rates(client: httpx.Client, eng
     assert found.rest.cost_usd is not None
     assert exact(found.rest.cost_usd) in text
     assert found.shown.cost_usd + found.rest.cost_usd == found.figure.cost_usd
-    assert "Show the 100 dearest" in text
+    assert "Show the 100 most expensive" in text
     more = client.get(html.unescape(re.findall(r'href="([^"]+)#messages-title"', page)[0])).text
     assert len(re.findall('<li class="message">', more)) == min(100, found.figure.api_messages)
 

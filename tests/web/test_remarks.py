@@ -111,7 +111,7 @@ def test_everything_can_be_taken_back(tree: Tree, chromium: Browser) -> None:
         _until(watched, tree, lambda said: said.tags == ("infra",))
         sheet(page).get_by_role("button", name="Remove note 1").click()
         _until(watched, tree, lambda said: said.notes == ("second",))
-        sheet(page).get_by_role("button", name="Give it back its own title").click()
+        sheet(page).get_by_role("button", name="Restore the original title").click()
         _until(watched, tree, lambda said: not said.renamed)
         watched.until("document.querySelector('h1').textContent.includes('task 1')")
         running.check(watched)

@@ -414,7 +414,7 @@ USAGE = View(
         ("cache_write_5m_tokens", "integer", "c.cache_write_5m", ""),
         ("cache_write_1h_tokens", "integer", "c.cache_write_1h", ""),
         ("web_searches", "integer", "c.web_searches", ""),
-        ("cost_usd", "money", _COST, "as `hansard usage` counts it; null where no price is known"),
+        ("cost_usd", "money", _COST, "as `hansard usage` counts it; null if no price is known"),
         ("is_recorded", "boolean", "c.has_recorded", "the client wrote what it cost, and that is `cost_usd`"),
         ("is_lower_bound", "boolean", "c.lower_bounds", "it has no final usage record"),
         ("is_progress_only", "boolean", "c.progress_only", "known from progress records of its parent only"),

@@ -27,7 +27,7 @@ _PAGE = """<!doctype html>
 <meta http-equiv="refresh" content="0;url={link}">
 <title>Hansard</title>
 </head>
-<body><p><a href="{link}">Go on to Hansard</a></p></body>
+<body><p><a href="{link}">Continue to Hansard</a></p></body>
 </html>
 """
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _DAY = timedelta(days=1)
 _ACTIVE = (
-    f"From line to line: pauses of up to {PAUSE // timedelta(minutes=1)} minutes between two lines of a session count, longer"
+    f"Active time: pauses of up to {PAUSE // timedelta(minutes=1)} minutes between two lines of a session count, longer"
     " ones do not. By the clock, so sessions at the same time count once."
 )
 
@@ -144,7 +144,7 @@ def _figures(
         "Tokens", short(row.tokens if row else 0), f"{called} {short(earlier.tokens if earlier else 0)}", spent
     )
     yield Figure("Sessions", f"{happened.sessions:,}", f"{called} {was.sessions:,}", place("/sessions", **asked))
-    worked = f" Together the sessions were active for {_lasting(happened.worked)}." if happened.worked else ""
+    worked = f" The sum over sessions is {_lasting(happened.worked)}." if happened.worked else ""
     yield Figure(
         "Active time",
         _lasting(happened.active),

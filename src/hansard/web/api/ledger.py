@@ -30,14 +30,14 @@ _COUNTED = "query match project model since until timezone"
 class UsageParameters(UsageRequest, frozen=True, kw_only=True):
     """A report with a limited number of rows."""
 
-    limit: Annotated[int, about("Maximum number of rows; totals are of all.", ge=1, le=10_000)] = 1_000
+    limit: Annotated[int, about("Maximum number of rows; the totals cover all.", ge=1, le=10_000)] = 1_000
 
 
 class BlocksParameters(BlocksRequest, frozen=True, kw_only=True):
     """The latest blocks."""
 
     active: Annotated[bool, about("Only the current one.")] = False
-    no_gaps: Annotated[bool, about("Leave out the pauses.")] = False
+    no_gaps: Annotated[bool, about("Leave out the gaps.")] = False
     limit: Annotated[int, about("Maximum number, the latest.", ge=1, le=10_000)] = 1_000
 
 
@@ -136,7 +136,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "/api/blocks",
-        "Five-hour blocks, the pauses between them, with a projection for the current one",
+        "Five-hour blocks and the gaps between them, with a projection for the current one",
         _blocks,
         BlocksAnswer,
         BlocksParameters,

@@ -18,7 +18,7 @@ _REFUSALS = {
     403: (("wrong_origin", "read_only"), "The request came from another site, or the server is read-only"),
     404: (("not_found",), "Nothing matches"),
     408: (("timeout",), "Timed out waiting for the body"),
-    409: (("ambiguous",), "More than one thing matches"),
+    409: (("ambiguous",), "The name is ambiguous"),
     413: (("too_large",), "The body is too large"),
     414: (("too_long",), "The path or the query is too long"),
     415: (("wrong_type",), "The body is not application/json"),
@@ -49,7 +49,7 @@ def described(endpoints: Iterable[Endpoint], cookie: str) -> Schema:
             "version": __version__,
             "description": (
                 "The history of coding agents. Answers are those of the commands with `--json`: times are ISO 8601 in UTC, money is a"
-                " decimal string in US dollars, null where no price is known. Fields may be added; none is removed or changes its"
+                " decimal string in US dollars, null if no price is known. Fields may be added; none is removed or changes its"
                 " meaning."
             ),
         },

@@ -76,7 +76,7 @@ async def text(request: Request) -> Response:
     asked = read_params(request, PromptTextRequest)
     found: str | None = await request.app.state.engines.read(lambda h: h.prompt_text(asked.transcript, asked.offset))
     if found is None:
-        raise NotFound("there is no prompt at this place")
+        raise NotFound("there is no prompt at this offset")
     return PlainTextResponse(found.encode("utf-8", "replace"))
 
 

@@ -48,7 +48,7 @@ _COMPLETED = frozenset({"project", "tool", "model", "branch", "version", "agent"
 EXAMPLES = (
     ("flaky login", "all these words, in any order"),
     ('"connection refused"', "a phrase"),
-    ("migrat* -docker", "a word beginning, and an exclusion"),
+    ("migrat* -docker", "a prefix, and an exclusion"),
     ("tool:Bash is:error since:7d", "commands that failed this week"),
     ("kind:prompt has:image", "prompts with an image"),
     ("file:parser.py has:diff", "changes to a file"),

@@ -28,7 +28,7 @@ async function toggle(button) {
     change.replaceChildren(...page.body.childNodes);
   } catch (error) {
     button.dataset.src = address;
-    change.textContent = `Could not be read: ${error.message}`;
+    change.textContent = `Could not load it: ${error.message}`;
   } finally {
     change.removeAttribute("aria-busy");
   }

@@ -74,7 +74,7 @@ list.addEventListener("click", async (event) => {
 const rows = () => [...list.querySelectorAll("[data-row]")];
 const current = () => document.activeElement?.closest?.("[data-row]") ?? rows()[0];
 walk(() => rows().map((row) => row.querySelector("[data-open]") ?? row));
-keys.on("y", () => current()?.querySelector("[data-act=copy]").click(), "Copy the text");
+keys.on("y", () => current()?.querySelector("[data-act=copy]").click(), "Copy text");
 keys.on("o", () => current()?.querySelector("[data-act=whole]")?.click(), "Expand or collapse this one");
 
 // What is new waits at the top until somebody looks there.

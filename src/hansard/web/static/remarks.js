@@ -89,7 +89,7 @@ function build() {
       make("div", { className: "row" },
         make("input", { id: "remark-name", className: "field", maxLength: 200, autocomplete: "off", required: true }),
         button("Rename")),
-      make("div", {}, button("Give it back its own title", { type: "button", className: "button plain", data: { own: "" } }))),
+      make("div", {}, button("Restore the original title", { type: "button", className: "button plain", data: { own: "" } }))),
     make("form", { data: { part: "tags" } },
       make("label", { htmlFor: "remark-tag", textContent: "Tags" }),
       make("ul", { className: "chips", aria: { label: "Tags" } }),

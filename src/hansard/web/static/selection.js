@@ -79,7 +79,7 @@ export function startSelection(list, current) {
     field.value = "";
   });
   const onRow = (isRange) => () => { const row = current(); if (row) pick(row, isRange); };
-  keys.on("x", onRow(false), "Select the row");
-  keys.on("X", onRow(true), "Select up to the row");
+  keys.on("x", onRow(false), "Select this row");
+  keys.on("X", onRow(true), "Select up to this row");
   if (!canWrite) for (const one of bar.querySelectorAll("[data-writes]")) one.hidden = true;
 }

@@ -96,7 +96,7 @@ if (windows) {
   keys.on("Ctrl+p", () => pieces.printAll(), "Print the whole session");
   keys.on(".", () => items.openRaw(), "Raw line of this message");
   keys.on("c", () => items.copyLink(), "Copy a link to this message");
-  keys.on("y", () => items.copyText(), "Copy the text");
+  keys.on("y", () => items.copyText(), "Copy text");
   keys.on("P", () => items.togglePin(), "Pin or unpin this message");
   live.start(); // first, so that it sees windows as they were sent
   diffs.start();

@@ -12,7 +12,7 @@ document.addEventListener("click", async (event) => {
     if (!answer.ok) throw new Error(answer.statusText);
     await copy(await answer.text(), "Line copied");
   } catch {
-    say("The line could not be read");
+    say("Could not load the line");
   }
 });
 

@@ -48,14 +48,14 @@ export async function fetched(url) {
   try {
     answer = await fetch(url, { headers: { accept: "text/html" } });
   } catch {
-    say("The server does not answer");
+    say("The server is not responding");
     return null;
   }
   if (answer.status === 204) return null;
   const template = document.createElement("template");
   template.innerHTML = await answer.text();
   if (!answer.ok) {
-    say(template.content.querySelector(".lead")?.textContent ?? "That could not be read");
+    say(template.content.querySelector(".lead")?.textContent ?? "Could not load this part");
     return null;
   }
   return template.content;

@@ -99,7 +99,7 @@ def _agent(h: Hansard, wanted: ThreadRequest, zone: tzinfo) -> str:
     drawing = drawing_of(thread, zone)
     drawn = "".join(drawing.inner(thread.window(window), wanted.agent or ""))
     if not drawn:
-        drawn = '<p class="empty">Nothing was said in it.</p>'
+        drawn = '<p class="empty">This subagent has no messages.</p>'
     if window.end is None:
         return drawn
     rest = escaped(drawing.address.after(window.end))

@@ -116,7 +116,7 @@ def find_by_id(h: Hansard, session_id: str) -> Session:
     """A session by its whole id, as addresses have it."""
     session = h.session(session_id)
     if session.session_id != session_id:
-        raise NotFound(f"no session has the id {session_id!r}; do you mean {session.session_id}?")
+        raise NotFound(f"no session has the id {session_id!r}; did you mean {session.session_id}?")
     return session
 
 
