@@ -273,7 +273,7 @@ def test_tools() -> None:
         *("  • TodoWrite 1 of 2 done", "    ✓ look", "    ▶ tell"),
         *("  • Agent Explore", "    subagent (2 messages, 1 tool call): hansard show"),
         *("    11111111 --agent a497335b", "", "  At noon.", ""),
-        *("Not shown: 1 thought, 3 internal records (3 system/)."),
+        "Not shown: 1 thought, 3 internal records (3 system/).",
     ]
 
 

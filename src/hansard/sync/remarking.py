@@ -127,7 +127,7 @@ def checked_tag(text: str) -> str:
         raise UsageError(f"a tag is one word: write {'-'.join(tag.split())!r}, or give several without quotes")
     bad = sorted({sign for sign in tag if sign in _NOT_IN_TAGS or not _is_visible(sign)})
     if bad or tag.startswith("-") or not fold_text(tag):
-        what = "begin with a hyphen" if tag.startswith("-") else f"contain {' '.join(map(ascii, bad)) or tag!a}"
+        what = "begin with a hyphen" if tag.startswith("-") else f"contain {' '.join(map(ascii, bad or [tag]))}"
         raise UsageError(f"a tag cannot {what}: use letters, digits and signs such as - _ . / + # @")
     return tag
 
