@@ -274,9 +274,9 @@ def test_a_wrong_pattern_is_pointed_at(pattern: str, column: int) -> None:
 
 @pytest.mark.parametrize("pattern", ["a\nb", r"a\nb", r"a\x0ab"])
 def test_a_line_break_in_a_pattern_is_told(pattern: str) -> None:
-    with pytest.raises(UsageError, match="never goes beyond a line"):
+    with pytest.raises(UsageError, match="never spans lines"):
         compile_pattern(pattern)
-    with pytest.raises(UsageError, match="never goes beyond a line"):
+    with pytest.raises(UsageError, match="never spans lines"):
         compile_pattern("a\nb", fixed=True)
 
 

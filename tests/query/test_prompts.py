@@ -190,7 +190,7 @@ def test_conditions(tree: Tree, store: Hansard) -> None:
     assert listed(store, source="queued") == []
     with pytest.raises(UsageError, match="not a source"):
         store.prompts(source="nobody")
-    with pytest.raises(UsageError, match="at least one"):
+    with pytest.raises(UsageError, match="at least 1"):
         store.prompts(limit=0)
 
 

@@ -242,7 +242,7 @@ def test_reading_refuses_to_write(record: Record, place: Path) -> None:
     keep_log(record, b"x")
     with (
         Record.open(str(place), readonly=True) as reader,
-        pytest.raises(StoreUnusable, match="reading only"),
+        pytest.raises(StoreUnusable, match="opened read-only"),
         reader.writing(),
     ):
         pass
@@ -258,7 +258,7 @@ def test_a_file_in_place_of_the_directory(tmp_path: Path) -> None:
 
 def test_a_directory_in_place_of_the_file(place: Path) -> None:
     place.mkdir(parents=True)
-    with pytest.raises(StoreUnusable, match="it is a directory"):
+    with pytest.raises(StoreUnusable, match="a directory is where"):
         Record.open(str(place))
 
 

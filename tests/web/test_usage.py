@@ -488,7 +488,7 @@ def test_usage_opens_on_the_latest_days_with_usage(tmp_path: Path) -> None:
         text = client.get("/usage").text
         assert "No messages match" not in text
         assert f"until={last:%Y-%m-%d}" in text
-        assert "nothing was used in the last 30 days" in text
+        assert "no usage in the last 30 days" in text
         assert "No messages match" in client.get("/usage", params={"range": "30d"}).text
 
 

@@ -137,7 +137,7 @@ def apply(
         kinds = {type(error) for error in failures}
         alike = len(kinds) == 1 and kinds <= {StoreCorrupt, WouldOverwrite}
         raise (kinds.pop() if alike else Incomplete)(
-            f"{len(failures)} of {len(items)} files could not be restored, {written} were written, {same} were there already. "
+            f"{len(failures)} of {len(items)} files could not be restored ({written} written, {same} already there). "
             f"The first: {failures[0]}"
         )
     return Restored(written, same, size)

@@ -375,7 +375,7 @@ FILE_CHANGES = View(
 
 PROMPTS = View(
     "prompts",
-    "Everything that somebody typed: prompts, queued prompts, slash commands, shell lines, and the lines of the client's history.",
+    "Everything typed: prompts, queued prompts, slash commands, shell lines, and the lines of the client's history.",
     _columns(
         (
             "session_id",
