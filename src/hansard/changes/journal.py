@@ -55,7 +55,7 @@ class Journal(Struct):
 
 
 class Undone(Struct, frozen=True):
-    """What came of an undo."""
+    """The result of an undo."""
 
     title: str
     restored: tuple[str, ...]  # byte for byte as they were
@@ -269,7 +269,7 @@ class Journals:
         (merged if pieces else restored).append(done.path)
 
     def _without_ours(self, journal: Journal, number: int, done: Done) -> Iterable[bytes] | None:
-        """The content of a file that was changed since, without our part: nothing if all of it is ours; None if that is unknown."""
+        """The content of a file changed since, without Hansard's part: empty if all of it is Hansard's, None if unknown."""
         if done.merge == "lines" and done.before is not None and _begins_with(done.path, done.after, done.size):
             former = self._before(journal, number)
             if _last_byte(former) in (b"\n", _last_byte(done.path, done.size)):

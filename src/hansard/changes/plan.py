@@ -1,4 +1,4 @@
-"""What is to be changed: steps that can be shown before anything is done."""
+"""A plan of changes: steps that can be shown before anything is done."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def check_place(path: str, bases: Iterable[str]) -> None:
 
 
 def preview(changes: ChangeSet) -> list[str]:
-    """What would be done, as lines of a diff where that is readable."""
+    """Describe the change, as a diff if that is readable."""
     lines: list[str] = []
     for step in changes.steps:
         if isinstance(step, Rename):

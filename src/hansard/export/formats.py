@@ -1,4 +1,4 @@
-"""The formats that sessions are drawn in, and the ending that a file of each has."""
+"""The export formats and their file extensions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Keep = Callable[[str, bytes], str]
 
 
 def find_format(given: str | None, to: str) -> str:
-    """The format that is asked for, or that the ending of the file means."""
+    """The given format, or the one that the file extension implies."""
     if given is not None:
         if given not in FORMATS:
             raise UsageError(f"unknown format {given!r}; choose from {', '.join(FORMATS)}")

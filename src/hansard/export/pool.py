@@ -140,7 +140,7 @@ def draw_all(drawer: Drawer, tasks: Sequence[Task]) -> Iterator[tuple[Task, Rend
 def _next(
     drawer: Drawer, waiting: deque[Task], answers: SimpleQueue[tuple[Task, RenderedSession | Exception | None]]
 ) -> tuple[Task, RenderedSession | Exception | None] | None:
-    """What a helper has done, or else one session drawn here."""
+    """A session rendered by a worker, or else one rendered here."""
     with contextlib.suppress(Empty):
         return answers.get_nowait()
     try:

@@ -171,7 +171,7 @@ class Export:
         return self.result()
 
     def _due(self, sessions: Sequence[Session], names: dict[str, str]) -> list[tuple[Session, str, str]]:
-        """What is to be drawn: session, path, fingerprint. The others are noted as unchanged."""
+        """The sessions to render, with path and fingerprint. The others are recorded as unchanged."""
         due = []
         assets: dict[str, list[str]] = {}
         for path in self.manifest.files:

@@ -222,7 +222,7 @@ class Lineage(Database):
         return self._one_or_none("SELECT 1 FROM revision WHERE id = ? AND hash = ?", (number, hash_)) is not None
 
     def find_revision(self, noted: str) -> Revision | None:
-        """The revision that somebody noted, as `number:hash` or as the beginning of a hash."""
+        """The revision that a user saved, given as `number:hash` or as a hash prefix."""
         if not is_revision(noted):
             return None
         number, colon, digits = noted.rpartition(":")

@@ -306,6 +306,6 @@ class Files(Lineage):
         ]
 
     def unproven_from(self, kind: str, ref: int) -> int | None:
-        """The offset from which on a content is not proven, None if all of it is."""
+        """The offset from which a content is unproven, or None if all of it is proven."""
         row = self._one_or_none("SELECT proven FROM unproven WHERE kind = ? AND ref = ?", (kind, ref))
         return None if row is None else int(row[0])

@@ -245,7 +245,7 @@ class Logs(Files):
         return b"".join(pieces)
 
     def glimpse_line(self, generation: int, start: int, length: int) -> bytes:
-        """The raw bytes of a line, read like `glimpse`; an error where the record cannot give all of them."""
+        """The raw bytes of a line, read like `glimpse`; raises if the record cannot return all of them."""
         line = self.glimpse(generation, start, start + length)
         if len(line) < length:
             position = start + len(line)

@@ -53,7 +53,7 @@ class UnprovenContent(Struct, frozen=True):
 
 
 class VerifyReport(Struct):
-    """What was looked at and what was found."""
+    """What was checked and what was found."""
 
     transcripts: int = 0
     """Logs, each once however many generations it has."""

@@ -89,7 +89,7 @@ class RecordWriter:
         return self.kept
 
     def _begin(self, surveys: Sequence[RootSurvey]) -> list[_Item]:
-        """What is to be kept, the newest last; once, note what is gone and give ids to what is new."""
+        """The files to store, newest last; on the first call, record deleted files and assign ids to new ones."""
         if self._waiting is not None:
             return self._waiting
         total = sum(result.bytes for result in surveys)

@@ -1,4 +1,4 @@
-"""What a sync says: while it goes on, and when it is done."""
+"""Progress of a sync, and its final report."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def _indexed(db: apsw.Connection, transcript: int) -> int:
 
 
 def _other_rows(db: apsw.Connection, transcript: int) -> list[str]:
-    """The tables that have other rows of a transcript than a fresh reading gives."""
+    """The tables whose rows of a transcript differ from a fresh reading."""
     from hansard.index.rows import RANGED
 
     low = transcript << OFFSET_BITS

@@ -52,7 +52,7 @@ class State(msgspec.Struct, frozen=True):
 
 
 def load_state(home: str) -> State:
-    """What was remembered; the defaults if there is nothing that can be read."""
+    """The remembered settings, or the defaults if they cannot be read."""
     try:
         with open(os.path.join(home, _STATE), "rb") as file:
             return msgspec.json.decode(file.read(65_536), type=State)
@@ -61,7 +61,7 @@ def load_state(home: str) -> State:
 
 
 class Setup(NamedTuple):
-    """What the command that starts the app gives it."""
+    """Settings from the command that starts the app."""
 
     open_engine: Callable[[], Hansard]
     home: str

@@ -33,7 +33,7 @@ TABS = ("sessions", "reader", "search", "usage", "files", "prompts", "health")
 
 
 class TabBar(Widget):
-    """The names of the screens, and on the right what goes on behind them."""
+    """The names of the screens, and background activity on the right."""
 
     DEFAULT_CSS = "TabBar { height: 1; }"
 
@@ -151,7 +151,7 @@ def key_name(binding: Binding) -> str:
 
 
 def problem_text(error: HansardError) -> str:
-    """What is wrong, below the column of the query where it is."""
+    """The error in a query, shown below its column."""
     if isinstance(error, QueryError):
         return f"{' ' * error.column}^ {one_line(error.problem)}"
     return one_line(str(error))
@@ -204,7 +204,7 @@ class View(Screen[None]):
         return await self.hansard.engine.ask(question)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """The key that begins a query is a letter while one is typed; it comes first, so that what is typed behind it is not lost."""
+        """While a query is typed, its key is a letter; it is handled first, so that no later keystroke is lost."""
         if action in ("query", "find") and isinstance(self.focused, Input):
             return False
         return super().check_action(action, parameters)

@@ -75,7 +75,7 @@ class LineList(LineView, Generic[T]):
 
     @property
     def items(self) -> Sequence[T]:
-        """What is there so far."""
+        """The rows loaded so far."""
         return self._items
 
     @property

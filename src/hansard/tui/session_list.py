@@ -1,4 +1,4 @@
-"""The list of sessions: what it is asked for, as typed and chosen by keys, and its rows, in columns that fit the width."""
+"""The list of sessions: its query, as typed and chosen by keys, and its rows, in columns that fit the width."""
 
 from __future__ import annotations
 

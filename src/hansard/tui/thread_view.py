@@ -1,4 +1,4 @@
-"""The lines of a thread, with a cursor on one of its items; more is asked for at both ends."""
+"""The lines of a thread, with a cursor on one of its items; more lines are loaded at both ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may ask: logins, API tokens and host names, and the check in front of everything.
+"""Authentication: logins, API tokens and host names, and the check in front of every request.
 
 A link holds a one-time token. Opening it in time gives a session cookie, which is good until the server stops, or for a
 month where the user wants logins to be kept (`LoginFile`). Programs send the API token in a header instead. All of them are random,
@@ -49,12 +49,15 @@ def random_name() -> str:
 
 
 def hash_session(value: str) -> str:
-    """What is kept of a session cookie: who reads it cannot log in with it."""
+    """The stored form of a session cookie, which cannot be used to log in."""
     return sha256(value.encode("utf-8", "replace")).hexdigest()
 
 
 class LoginFile:
-    """What outlasts a run of the server, the name of its pages and any kept logins, in a file only its owner can read: `path`, one for a data directory; `keep_logins` False forgets the logins that were kept before."""
+    """The state that survives a restart of the server: its host name, and kept logins.
+
+    `path` is one file per data directory, readable only by its owner. If `keep_logins` is False, earlier logins are forgotten.
+    """
 
     def __init__(self, path: str, *, keep_logins: bool, clock: Callable[[], float] = time.time) -> None:
         self._path = path
@@ -155,7 +158,7 @@ class Auth:
         return token
 
     def link(self, token: str, path: str = "/") -> str:
-        """What to open to be let in."""
+        """The address that logs a browser in."""
         return login_link(self.url, token, path)
 
     def log_in(self, token: str) -> str | None:
@@ -185,9 +188,9 @@ class Auth:
     # -- the Host header
 
     def answers_to(self, host: str, address: str | None = None) -> Literal["pages", "api"] | None:
-        """What there is at the name in a Host header: pages and all, the API, or nothing, against DNS rebinding.
+        """What is served under the name in a Host header: pages, only the API, or nothing (against DNS rebinding).
 
-        `address` is where the connection came to. The API, which needs no cookie, is also at the loopback's own names.
+        `address` is the local address of the connection. The API, which needs no cookie, is also served under loopback names.
         """
         try:
             name, port = split_host(host)
@@ -241,7 +244,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
-"""What every answer says; also `cache-control: no-store`, where it says nothing else: no text of a session stays in a browser's cache."""
+"""Headers of every response. `cache-control` defaults to `no-store`, so that no session text stays in a browser's cache."""
 _SAFE = frozenset({"GET", "HEAD"})
 _ONCE = (
     b"host",
@@ -286,7 +289,7 @@ class Guard:
         await self._app(scope, _bounded(receive, lambda: started), guarded)
 
     def _check(self, scope: Scope) -> ASGIApp | None:
-        """What to answer instead, if the request may not go on."""
+        """The response to send instead if the request is refused."""
         path: str = scope["path"]
         headers: dict[bytes, str] = {}
         for name, value in scope["headers"]:

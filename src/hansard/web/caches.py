@@ -26,7 +26,7 @@ _Request = TypeVar("_Request", bound="Dated")
 _MOST_ANSWERS = 12  # the largest, a report by hour of some years, has some megabytes
 _LONG = 0.02  # seconds
 PAGE_SECONDS = 1.0
-"""How long a page is kept while the store stays as it is: it says how long ago things were."""
+"""How long an unchanged page stays fresh: it contains relative times."""
 _MOST_BYTES = 512 << 10  # of a page that is kept
 _MOST_PAGES = 32
 
@@ -59,7 +59,7 @@ class AnswerCache:
         return made
 
     def ask(self, h: Hansard, question: str, request: Dated, *, timed: bool = False) -> Any:
-        """What the engine answers to a request."""
+        """The engine's answer to a request."""
         key = (question, h.state(), steady(request, timed=timed))
         return self.answer(key, lambda: getattr(h, question)(request))
 

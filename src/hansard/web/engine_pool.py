@@ -52,7 +52,7 @@ class EnginePool:
         return await self._run(self._pool, lambda: self._read(question))
 
     async def write(self, action: Callable[[Hansard], _Answer]) -> _Answer:
-        """What comes of an action that writes."""
+        """Run an action that writes, and return its result."""
         return await self._run(self._writer, lambda: action(self._mine()))
 
     def fingerprint(self) -> str:

@@ -92,7 +92,7 @@ class Live:
 
 
 def _describe(error: Exception) -> str:
-    """What pages say of a failed sync; details of a mistake of ours stay on the server's terminal."""
+    """The message that pages show for a failed sync; details of internal errors stay on the server's terminal."""
     if isinstance(error, (HansardError, OSError)):
         return str(error)
     logging.getLogger(__name__).error("watching the source directories failed", exc_info=error)

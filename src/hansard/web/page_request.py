@@ -1,4 +1,4 @@
-"""What a page is asked for: a request for the engine, and the addresses that ask for the same or for something else."""
+"""Parameters of a page: the request to the engine, and the addresses of the same page with other parameters."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _NOT_KEPT = ("part", "cursor", "in", "around", "facets", "skip", "limit")  # whe
 
 @dataclass(frozen=True, slots=True)
 class FormError:
-    """What is wrong, and where: the text before the place, the character there, and the text after it."""
+    """An error in a form field and its position: the text before it, the character there, and the text after it."""
 
     problem: str
     before: str = ""
@@ -160,7 +160,7 @@ class PageRequest(Generic[_Request]):
 
     @property
     def hidden(self) -> Iterator[tuple[str, str]]:
-        """What the form must carry beside its own fields."""
+        """Parameters that the form must keep as hidden fields."""
         for name, value in self.given.items():
             if name not in ("q", "project") and value:
                 yield name, str(value)
@@ -187,7 +187,7 @@ class PageRequest(Generic[_Request]):
 def parse_page(
     request: Request, kind: type[_Request], names: str, *, path: str | None = None, **fixed: Any
 ) -> PageRequest[_Request]:
-    """What an address asks for: `names` are the fields of the request that it may give, in the order of links.
+    """Parse a page's address: `names` are the request fields that it may set, in the order of links.
 
     With a field `range`, `since` and `until` take precedence over it; without one, an invalid time is reported beside its form field.
     """

@@ -49,7 +49,7 @@ class RedirectFile:
 
     @property
     def uri(self) -> str:
-        """What the browser is given."""
+        """The address that the browser opens."""
         return Path(self.path).absolute().as_uri()
 
     def is_there(self) -> bool:

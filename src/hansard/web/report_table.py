@@ -123,7 +123,7 @@ def _keys(
 
 
 def _time_place(name: str, value: str, wish: Wish) -> tuple[str | None, str]:
-    """Where a time leads, and what it is in full: a day to its sessions, what is longer to its days, a block to its sessions."""
+    """The link and the full name of a period: days and blocks link to their sessions, longer periods to their days."""
     try:
         match name:
             case "day":

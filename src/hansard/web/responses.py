@@ -148,7 +148,7 @@ def http_failed(request: Request, error: Exception) -> Response:
 
 
 async def answered(request: Request, answer: Callable[[Hansard], _Answer]) -> _Answer:
-    """What the engine answers, about one state of the store."""
+    """The engine's answer, from one state of the store."""
     engines: EnginePool = request.app.state.engines
     return await engines.read(answer)
 
@@ -232,7 +232,7 @@ def _environment() -> Environment:
 
 
 def _project_name(context: Context, path: str) -> str:
-    """What a project is called, by the names that were given to the page."""
+    """The display name of a project on this page."""
     return formatting.project_name(path, context["names"])
 
 

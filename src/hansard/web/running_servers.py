@@ -40,7 +40,7 @@ class Running:
             return False
 
     def new_link(self, path: str = "/") -> dict[str, Any]:
-        """What lets another browser in at a page: `link` and `expires_at`."""
+        """A login link for another browser: `link` and `expires_at`."""
         try:
             status, answer = self._ask("POST", "/api/links")
         except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""What a search found, for templates: the text in pieces, who says it, and where it opens."""
+"""Search hits for templates: highlighted text, speaker and link."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Narrator:
-    """Who hears what happens to a server."""
+    """Callbacks for events of a server."""
 
     started: Callable[[Started], None]
     logged_in: Callable[[], None]  # a browser used a link
@@ -171,7 +171,7 @@ def serve(
 
 
 def make_auth(port: int, host: str, host_name: str | None = None, kept: LoginFile | None = None) -> Auth:
-    """The names of a server on an address: a random one where every browser that knows `.localhost` comes to."""
+    """The host names of a server on an address: on loopback, a random one under `.localhost`."""
     if host_name is not None:
         return Auth(port, host_name, kept=kept)
     if canonical(host) in LOOPBACK:

@@ -181,7 +181,7 @@ def _week_key(monday: date) -> str:
 
 
 def block_of(current: CurrentUsage, zone: Zone, now: datetime) -> dict[str, Any] | None:
-    """The present block as a status line knows it: what it cost, how fast, and where that leads."""
+    """The current block as in the status line: its cost, its rate and its projection."""
     block, start, end = current.block, current.block_start, current.block_end
     if block is None or start is None or end is None:
         return None

@@ -160,7 +160,7 @@ def _error() -> Schema:
 
 
 def endpoint_of(endpoints: tuple[Endpoint, ...]) -> Endpoint:
-    """The endpoint that gives the description of these and of itself."""
+    """The endpoint that describes these endpoints and itself."""
 
     def description(call: Call) -> Schema:
         return described((*endpoints, own), call.auth.cookie)

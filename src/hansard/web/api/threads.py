@@ -38,7 +38,7 @@ class TurnsRequest(SessionRequest, frozen=True, kw_only=True):
 
 
 def _turns(call: Call) -> bytes:
-    """As many of the turns as were asked for, or fewer where they are large; one at least."""
+    """The requested turns, or fewer if they are large; at least one."""
     request: TurnsRequest = call.request
     session = call.h.session(request.session)
     thread = call.h.read(session, request.agent, pictures=request.pictures, subagents=request.agents)

@@ -1,1 +1,1 @@
-"""The pages, one module for each place of the navigation: read what is asked, ask the engine, fill a template."""
+"""The pages, one module per navigation entry: parse the request, call the engine, fill a template."""

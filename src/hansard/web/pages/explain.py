@@ -159,7 +159,7 @@ def _back(chosen: ReportPage[ExplainPageRequest], names: Sequence[str]) -> str:
 
 
 def _heading(found: Explanation, zone: Zone, names: ProjectNames) -> Iterator[dict[str, str | None]]:
-    """What is explained: each part of the key with its name, and where it leads."""
+    """The parts of the explained key, each with its name and link."""
     for name, value in found.key.items():
         if value is None:
             yield {"name": name, "text": f"(no {name})", "title": "", "href": None}

@@ -65,7 +65,7 @@ class Share:
 
 
 async def show(request: Request) -> Response:
-    """The page; the walk through the sources comes behind its head, and the check of the databases when it is done."""
+    """The page: its head is sent first, then the walk of the sources; the check of the databases is fetched when it is done."""
     read_params(request, Nothing)
 
     def rest(h: Hansard) -> str:
@@ -97,7 +97,7 @@ async def show(request: Request) -> Response:
 
 
 async def check(request: Request) -> Response:
-    """What `hansard doctor` finds: it looks through all databases, which takes seconds, and is kept for a minute."""
+    """The findings of `hansard doctor`, cached for a minute, because checking all databases takes seconds."""
     read_params(request, Nothing)
     state = request.app.state
     if not hasattr(state, "checking"):
@@ -114,7 +114,7 @@ async def check(request: Request) -> Response:
 
 
 def _verdict(findings: list[Finding]) -> tuple[str, str]:
-    """The worst level, and what it comes to."""
+    """The worst level, and a summary."""
     worst = findings[0].level if findings else "ok"
     count = sum(finding.level == worst for finding in findings)
     words = {

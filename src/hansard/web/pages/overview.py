@@ -85,7 +85,7 @@ async def show(request: Request) -> Response:
 
 
 async def refresh(request: Request) -> Response:
-    """What changes while somebody looks: the part of the page that asks for itself again."""
+    """The part of the page that refreshes itself while it is open."""
     read_params(request, Nothing)
 
     def answer(h: Hansard) -> Response:
@@ -95,7 +95,7 @@ async def refresh(request: Request) -> Response:
 
 
 async def cleanup(request: Request) -> Response:
-    """What the client deletes next: it takes a walk through the sources, so it comes after the page, and is kept a while."""
+    """The client's next deletions, fetched after the page and cached for a while, because they need a walk of the sources."""
     read_params(request, Nothing)
 
     def answer(h: Hansard) -> Response:
@@ -106,7 +106,7 @@ async def cleanup(request: Request) -> Response:
 
 
 async def total(request: Request) -> Response:
-    """The figures of all time: they grow with the history, so they come after the page."""
+    """The all-time figures, fetched after the page, because their cost grows with the history."""
     read_params(request, Nothing)
 
     def answer(h: Hansard) -> Response:

@@ -55,7 +55,7 @@ class PromptTextRequest(Struct, frozen=True, kw_only=True):
 
 
 async def show(request: Request) -> Response:
-    """The page, or a piece of it; the number of prompts takes longer than the first of them, so it comes after."""
+    """The page, or a piece of it; the total is fetched later, because it takes longer than the first prompts."""
     listing = parse_page(request, PromptListRequest, "query project since until source unique part cursor")
     part = listing.request.part
 

@@ -65,7 +65,7 @@ class SearchPageRequest(SearchRequest, frozen=True, kw_only=True):
 
 
 class PaletteRequest(Struct, frozen=True, kw_only=True):
-    """What was typed into the palette."""
+    """Text typed into the palette."""
 
     query: Annotated[str | None, about("Words.", http="q", longest=200)] = None
 
@@ -104,7 +104,7 @@ async def results(request: Request) -> Response:
 
 
 async def facets(request: Request) -> Response:
-    """The facets, for an open page: counting takes longer than finding the best hits, so it comes after."""
+    """The facets, fetched by an open page: counting takes longer than finding the best hits."""
     looking = _looking(request, "query listed sort")
 
     def answer(h: Hansard) -> Response:

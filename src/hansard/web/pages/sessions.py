@@ -43,7 +43,7 @@ COLUMNS = (
     ("errors", "Errors", "number wide"),
     ("", "Model", "wide"),
 )
-"""What the columns are ordered by, what they are called, and what they are like."""
+"""The columns: sort key, title and kind."""
 
 
 class SessionListRequest(SessionsRequest, frozen=True, kw_only=True):

@@ -204,7 +204,7 @@ def _draw(h: Hansard, wish: Wish, by: tuple[str, ...]) -> tuple[Measure, UsageCh
 
 
 def _chart_by(wish: Wish, report: UsageReport) -> tuple[str, ...]:
-    """What the bars are by, and what they are stacked by: what the table is by, as far as a chart can show it."""
+    """The dimensions of the bars and of their stacks: those of the table, as far as a chart can show them."""
     times = [name for name in wish.request.by if name in STEPS]
     groups = [name for name in wish.request.by if name not in (*STEPS, "block", "total")]
     bar = times[0] if times else groups[0] if groups else _step(wish, report)
@@ -270,7 +270,7 @@ def _rates(h: Hansard) -> dict[str, Any]:
 
 
 async def _latest_period(request: Request, wish: Wish) -> Wish | None:
-    """The same report for the latest days with usage, if no time was asked for and the usual one has none."""
+    """The same report for the latest days with usage, if no period was given and the default one is empty."""
     since = wish.span.since
     if since is None or any(name in request.query_params for name in ("range", "since", "until")):
         return None
@@ -288,7 +288,7 @@ async def _latest_period(request: Request, wish: Wish) -> Wish | None:
 
 
 def _last(h: Hansard, wish: Wish) -> dict[str, str] | None:
-    """Where the latest usage is, for who asked for a time in which there was none."""
+    """Links to the latest usage, shown if the selected period has none."""
     at: datetime | None = h.usage(by="total").totals.last_at
     if at is None:
         return None

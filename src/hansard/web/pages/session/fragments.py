@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hansard.thread.thread import Thread
 
 NEXT = Budget(records=140, bytes=512 << 10, turns=25)
-"""What is fetched when the reader comes near the end of a window."""
+"""Size of the piece that is fetched when the reader nears the end of a window."""
 _INSIDE = Budget(records=100, bytes=384 << 10, turns=20)  # of a subagent where it was called
 _FOUND = 30
 _MATCHES = 500
@@ -46,7 +46,7 @@ _COMMITS = 20
 
 
 class NewsRequest(ThreadRequest, frozen=True, kw_only=True):
-    """What an open page has already."""
+    """The state of an open page."""
 
     known: Annotated[str | None, about("The fingerprint of its thread.")] = None
     outlined: Annotated[int, about("The first turn of its outline.", ge=1, le=MANY)] = 1

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from hansard.thread.usage import TurnUsage
 
 FIRST = Budget(records=48, bytes=192 << 10, turns=10)
-"""What a page holds when it comes."""
+"""Size of the first piece of a page."""
 MANY = 1_000_000_000
 FILES = 100
 AGENTS = 200
@@ -91,7 +91,7 @@ class ThreadRequest(Struct, frozen=True, kw_only=True):
         return -1 if self.at < 0 else thread.call_of(self.at)
 
     def window(self, thread: Thread, budget: Budget) -> Window:
-        """The stretch that is asked for; the beginning where none is."""
+        """The requested range; by default the beginning."""
         windows = thread.windows
         if self.at >= 0:
             return windows.around(self.target(thread), budget)
@@ -148,7 +148,7 @@ async def show(request: Request) -> Response:
 
 
 def _values(h: Hansard, wanted: SessionPageRequest, zone: tzinfo) -> dict[str, Any] | str:
-    """What the template is filled with; the whole id where the address has the beginning of one."""
+    """The values of the template, or the full id if the address has only a prefix of one."""
     session = h.session(wanted.session_id)
     if session.session_id != wanted.session_id:
         return session.session_id

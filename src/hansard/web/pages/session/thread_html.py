@@ -49,7 +49,7 @@ class ThreadAddress(Struct, frozen=True):
     branch: int = 0  # the one that is shown
 
     def page(self, place: str = "", **more: str | int | None) -> str:
-        """The page of this thread, or what belongs to it, with something else asked of it."""
+        """The address of this thread's page, or of a part of it, with other parameters."""
         return self._asked(place, more)
 
     def _asked(self, place: str, more: Mapping[str, str | int | None]) -> str:
