@@ -28,7 +28,7 @@ def config_path() -> str:
 
 
 def user_directory(purpose: str) -> str:
-    """The directory of ours for a purpose, `data` or `config`, as platformdirs has it."""
+    """Hansard's `data` or `config` directory, as platformdirs defines it."""
     system: str = sys.platform  # a plain str, or the type checker sees only the branch of its own system
     named = os.environ.get(f"XDG_{purpose.upper()}_HOME", "")
     # By hand where that is easy: importing platformdirs would cost every command a tenth of its time.

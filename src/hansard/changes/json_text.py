@@ -89,7 +89,7 @@ def _dump(value: Any, indent: int | str | None, separators: tuple[str, str], *, 
 
 
 def take_out(current: Any, before: Any, after: Any) -> Any:
-    """A value without what we changed from `before` to `after`, where it is still as we left it.
+    """Undo the change from `before` to `after` in a value, where the value is still `after`.
 
     Keys that we added go with the values they have now: a switch that was turned off since is still our switch.
     """

@@ -1,4 +1,4 @@
-"""Drawing sessions to their files, with helper processes where there is much to draw."""
+"""Rendering sessions to files, with worker processes if there are many."""
 
 from __future__ import annotations
 

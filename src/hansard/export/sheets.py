@@ -55,7 +55,7 @@ def cell(value: Any) -> str:
 
 
 def records(rows: Sequence[dict[str, Any]], empty: Iterable[str]) -> Iterator[bytes]:
-    """A sheet of rows that name their cells; the columns are all that any of them has, or `empty` where there is no row."""
+    """A sheet of rows with named cells; its columns are the union of theirs, or `empty` if there are no rows."""
     names = list(dict.fromkeys(name for row in rows for name in row)) or list(empty)
     return sheet(names, ([row.get(name) for name in names] for row in rows))
 

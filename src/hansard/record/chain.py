@@ -117,7 +117,7 @@ def current_entries(db: apsw.Connection, refs: Sequence[tuple[str, int]]) -> Ite
 
 
 def current_entry(db: apsw.Connection, kind: str, ref: int) -> tuple[int, bytes]:
-    """The size and the hash of an entry, as the tables have its content now; a hash of nothing where it is not there."""
+    """The size and the hash of an entry's current content in the tables; the hash of nothing if it is missing."""
     try:
         return _current_entry(db, kind, ref)
     except TypeError:  # no row to unpack

@@ -111,7 +111,7 @@ def together(rates: Iterable[ExplainedRate]) -> list[ExplainedRate]:
 
 
 def arithmetic(item: Charge | ExplainedClass) -> tuple[str, str]:
-    """The price of a class and what it comes to; nothing where that is not how the cost was found."""
+    """The price and the cost of a token class; empty if the cost was not computed from rates."""
     if item.cost_usd is None or item.price is None:
         return "", ""
     return f"x {exact(item.price)}/{'k' if item.name == 'web_searches' else 'M'}", f"= {exact(item.cost_usd)}"

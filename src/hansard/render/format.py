@@ -159,7 +159,7 @@ def month(moment: datetime) -> str:
 
 
 def long_span(started: datetime, ended: datetime) -> str:
-    """From when to when, naming the day once where it is one."""
+    """A time range; a single day is named once."""
     first = f"{day(started)}, {started:%H:%M}"
     if started.date() == ended.date():
         return first if f"{started:%H:%M}" == f"{ended:%H:%M}" else f"{first} to {ended:%H:%M}"

@@ -60,7 +60,7 @@ CLASSES = frozenset(_CLASSES.values())
 
 
 def coloured(text: str, language: str) -> list[Run]:
-    """Code as runs; as one run without a class where it is not to be coloured."""
+    """Code as runs; a single run without a class if it is not highlighted."""
     if not text:
         return []
     name = lexer_name(text, language)
@@ -82,7 +82,7 @@ def coloured(text: str, language: str) -> list[Run]:
 
 
 def lexer_name(text: str, language: str) -> str:
-    """The name of the lexer that colours a piece of code, empty where it is not to be coloured."""
+    """The name of the lexer for a piece of code, or empty if it is not highlighted."""
     language = language.lower()
     if len(text) > LONGEST or language not in _lexed():
         return ""

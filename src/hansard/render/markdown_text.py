@@ -114,7 +114,7 @@ def _quotation(text: str) -> str:
 
 
 def _broken(text: str) -> str:
-    """Text whose lines stay lines: two blanks at the end of one say so, but not in code, where it is so anyway."""
+    """Keep line breaks: end lines with two spaces, except in code, where breaks are kept anyway."""
     lines = text.split("\n")
     fence = ""
     for number, line in enumerate(lines[:-1]):

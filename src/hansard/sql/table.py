@@ -89,7 +89,7 @@ def _provide(reader: Reader, sql: str) -> None:
 
 
 class _DecimalSum:
-    """The exact sum of decimal numbers that are kept as text; null where there is none."""
+    """The exact sum of decimal numbers stored as text, or null if there are none."""
 
     def __init__(self) -> None:
         self._sum: Decimal | None = None

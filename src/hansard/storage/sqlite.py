@@ -61,7 +61,7 @@ def connect(path: str, *, readonly: bool = False, flags: int = 0) -> apsw.Connec
 
 
 def _allow_journals(path: str) -> None:
-    """Make the log and the shared memory of a database of ours writable again: a copy or a backup may have changed their modes.
+    """Make the -wal and -shm files of one of Hansard's databases writable again: a copy or a backup may have changed their modes.
 
     SQLite would open such a file for reading, then refuse every write with an error that names the database.
     """

@@ -211,7 +211,7 @@ def read_call(
 
 
 def read_listed(reader: Reader, record: Record, call: Call, *, result: bool = True) -> ToolCall | None:
-    """A call that a list has with its input, and its result where that is wanted; None where it is there no more."""
+    """A listed call with its input and, if wanted, its result; None if it no longer exists."""
     try:
         return read_call(
             reader,

@@ -53,7 +53,7 @@ class LineSource(Protocol):
 
 
 def find_agent(reader: Reader, session_id: str, name: str) -> tuple[int, str | None, str]:
-    """The subagent that a name means: its transcript, its first record where that is another thread's file, its id."""
+    """Resolve a subagent's name to its transcript, its first record (if the file is another thread's) and its id."""
     known = list_agents(reader, session_id)
     found = next(filter(None, _readings(known, name)), [])
     if not found:
@@ -360,7 +360,7 @@ class ThreadReader:
             self._add(record, Said("output", part.text()))
 
     def _called(self, call: Pending) -> Entry:
-        """A call as an entry, with its result where there is one."""
+        """A call as an entry, with its result if there is one."""
         tool_use_id = call.call.id
         ts, result_ts, path, change, added, removed, persisted, _ = self.calls.get(tool_use_id, _UNKNOWN)
         outcome: dict[str, Any] = {"output": None, "is_error": False, "patch": None, "persisted": False}

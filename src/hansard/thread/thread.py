@@ -524,7 +524,7 @@ class Thread:
         return f"{self._agent_id}-{place}" if self._agent_id else place
 
     def _pictures(self, offset: int, tool_use_id: str | None, count: int) -> tuple[Part, ...]:
-        """The images and documents of a line, or of one result in it; without their data where that is not wanted."""
+        """The images and documents of a line, or of one result in it, optionally without their data."""
         if not self._family.pictures:
             return (Picture("", ""),) * count
         longest, source = self._family.longest, self._source

@@ -187,7 +187,7 @@ def _edit(given: Edit, patch: str | None) -> _Shown:
 
 
 def _differences(edits: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """What each edit changes; where there is too much to compare, all of the old and all of the new lines."""
+    """What each edit changes; if there is too much to compare, all old and all new lines."""
     from difflib import unified_diff
 
     left = _DIFF_LINES

@@ -71,7 +71,7 @@ class QueryInput(Input):
         """The list is to have the keys again."""
 
     class Scoped(Message):
-        """Tab was pressed where there is nothing to complete."""
+        """Tab was pressed with nothing to complete."""
 
     def on_mount(self) -> None:
         engine = getattr(self.app, "engine", None)

@@ -89,7 +89,7 @@ class Filter(NamedTuple):
 
 
 def typed_query(text: str) -> tuple[str, str | None]:
-    """A query whose last word is a beginning; where that is very short, it is words of a title instead."""
+    """A query whose last word is a prefix; if that is very short, the words are searched in titles instead."""
     query = text.strip()
     if text == text.rstrip() and (found := _LAST_WORD.search(query)):
         word = found[0]

@@ -100,7 +100,7 @@ def find_lines(h: Hansard, key: ThreadKey, needle: str) -> list[int]:
 
 
 def raw_lines(h: Hansard, key: ThreadKey, offset: int) -> tuple[str, Callable[[int], list[str]]]:
-    """The verbatim line at a place, with a title; indented where it is JSON."""
+    """The verbatim line at an offset, with a title; indented if it is JSON."""
     thread = key.open(h)
     line = thread.raw_line(offset)
     data = b"".join(thread.raw(line, _LONGEST_RAW))

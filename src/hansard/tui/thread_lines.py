@@ -59,7 +59,7 @@ class Loaded(NamedTuple):
 
 
 def load_end(h: Hansard, key: ThreadKey) -> Loaded | None:
-    """The last window; None where there is nothing to read."""
+    """The last window, or None if there is nothing to read."""
     thread = key.open(h)
     return _load(thread, thread.windows.end(BUDGET)) if thread.has_log else None
 
@@ -194,7 +194,7 @@ class ThreadLines:
         return len(self._drawn[0].lines)
 
     def replace_last(self, loaded: Loaded) -> None:
-        """The last window as it is by now."""
+        """The current state of the last window."""
         self._loaded[-1] = loaded
         self._drawn[-1] = self._draw(loaded)
         self._put_together()

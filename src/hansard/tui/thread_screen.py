@@ -199,7 +199,7 @@ class ThreadScreen(SessionActions):
         await self._load_at(offset)
 
     async def _load_at(self, offset: int) -> None:
-        """Show a place, which is loaded first where it is not there."""
+        """Show a place, loading it first if needed."""
         view, key = self.thread_view, self._key
         if key is None:
             return

@@ -378,7 +378,7 @@ def with_headers(given: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, byte
 
 
 def _is_same_origin(method: str, headers: dict[bytes, str], *, is_program: bool) -> bool:
-    """Whether a request comes from a page of ours or from no page at all; links from elsewhere may lead here.
+    """Whether a request comes from one of Hansard's pages or from no page; links from elsewhere are allowed.
 
     A program that has the API token needs no Origin header: unlike a cookie, no browser sends a token by itself.
     """

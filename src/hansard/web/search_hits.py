@@ -67,7 +67,7 @@ def place_of(hit: Hit, q: str = "") -> str:
 
 
 def stamp(moment: datetime | None, day: datetime | None = None) -> str:
-    """When it was, with the time of day; the day is left out where it is that of its session."""
+    """The time of a hit; the day is left out if it is that of its session."""
     if moment is None:
         return ""
     if day is not None and local(moment).date() == local(day).date():

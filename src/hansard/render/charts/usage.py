@@ -202,7 +202,7 @@ def draw_year(
 
 
 def draw_week_hours(hours: Mapping[tuple[int, int], Amount], measure: Measure) -> Markup:
-    """The amounts of the hours of a week, darker where there is more."""
+    """The amounts of the hours of a week, darker for more."""
     bounds = levels_of(hours.values(), SHADES)
 
     def cell(day: int, hour: int) -> Cell:
@@ -279,7 +279,7 @@ class LegendEntry:
 
 
 def legend(entries: Sequence[LegendEntry]) -> Markup:
-    """The series in the order of their colours; nothing where there is only one."""
+    """The legend of the series, in the order of their colours; empty if there is only one."""
     if len(entries) < 2:
         return Markup()
     items = "".join(_item(number, entry) for number, entry in enumerate(entries))

@@ -74,14 +74,14 @@ def with_tags(text: str) -> str:
 
 
 def cut_line(text: str | None, limit: int = 300) -> str:
-    """Text on one line, cut where it is too long."""
+    """Text on one line, cut if it is too long."""
     given = text or ""
     line = " ".join(given[: limit * 4].split())
     return line[:limit].rstrip() + "…" if len(line) > limit or len(given) > limit * 4 else line
 
 
 def one_line(text: str, limit: int = 300) -> str:
-    """Escaped text on one line, cut where it is too long."""
+    """Escaped text on one line, cut if it is too long."""
     return escaped(cut_line(text, limit))
 
 

@@ -27,7 +27,7 @@ _BAR = re.compile(r"(?<!\\)\|")
 
 
 def prompt_html(text: str) -> str:
-    """A prompt: as Markdown where it is written so, else as it was typed; the rest of a long one is folded."""
+    """A prompt, rendered as Markdown if it is Markdown, else verbatim; the rest of a long one is folded."""
     text = visible(text)
     if not _MARKDOWN.search(text) or len(text) > LONGEST:
         return plain_html(text)

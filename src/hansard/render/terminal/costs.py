@@ -119,7 +119,7 @@ def _fitting(table: Table, keys: int, columns: int) -> Sequence[Column]:
 def _keys(
     name: str, rows: Sequence[UsageRow], zone: Zone, projects: ProjectNames
 ) -> Iterator[tuple[Column, list[str]]]:
-    """The column of a dimension, and one that describes it where there is more to say; each with its cells."""
+    """The column of a dimension and, if needed, one that describes it; each with its cells."""
     values = [row.key[name] for row in rows]
     names = key_names(name, {value for value in values if value is not None}, zone, projects)
     cells = [names[value] if value is not None else f"(no {name})" for value in values]

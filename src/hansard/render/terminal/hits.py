@@ -205,7 +205,7 @@ def snippet_lines(hit: Hit, columns: int, most: int, paint: Paint) -> list[str]:
 
 
 def _cut(text: str, start: int, end: int, columns: int, spans: Sequence[tuple[int, int]], paint: Paint) -> str:
-    """A last line with an ellipsis, which takes the place of a word where that is not too long."""
+    """A last line with an ellipsis, which replaces the last word if that is not too long."""
     if width(text[start:end]) > columns - 2:
         space = text.rfind(" ", start, end)
         if space > start and end - space <= _SHORT:

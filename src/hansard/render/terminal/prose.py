@@ -155,7 +155,7 @@ def inline(text: str, style: str = "", depth: int = 0) -> list[Span]:
 
 @cache
 def _inline() -> re.Pattern[str]:
-    """Compiled only where it is used: that takes longer than most answers."""
+    """Compiled on first use: that takes longer than most answers."""
     return re.compile(_INLINE)
 
 

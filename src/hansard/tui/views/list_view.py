@@ -239,7 +239,7 @@ class ListView(QueriedList):
         return self._session
 
     def on_input_changed(self, _: Input.Changed) -> None:
-        """Ask for what is typed by now."""
+        """Run the current query."""
         self.refill()
 
     @asking("act")

@@ -50,7 +50,7 @@ class PromptsView(ListView):
         ]
 
     def session_of(self, item: Prompt) -> str | None:
-        """The session that it was typed in, where that is kept."""
+        """The session that it was typed in, if that is kept."""
         return item.session_id if item.session_kept else None
 
     def preview_of(self, h: Hansard, item: Prompt, columns: int) -> tuple[Sequence[str], int]:

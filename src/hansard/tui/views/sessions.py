@@ -276,7 +276,7 @@ class SessionsView(QueriedList):
         return found if isinstance(found, Session) else None
 
     def on_input_changed(self, _: Input.Changed) -> None:
-        """Filter by what is typed by now."""
+        """Apply the current filter text."""
         self._is_chosen = False
         if not self._purpose:
             self.hansard.remember(query=self.query_one(QueryInput).value)

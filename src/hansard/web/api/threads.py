@@ -101,7 +101,7 @@ async def _raw(request: Request, given: RawRequest) -> Response:
 
 
 def _place(h: Hansard, given: RawRequest) -> tuple[int, int, int]:
-    """The transcript's id in the record, and from where to where it is wanted."""
+    """The transcript's id in the record, and the requested byte range."""
     session_id = h.session(given.session).session_id
     transcript, about = h.find_transcript(given.transcript or session_id, generation=given.generation)
     if about.session_id != session_id:

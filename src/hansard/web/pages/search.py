@@ -242,7 +242,7 @@ def _begun(h: Hansard, asked: SearchRequest) -> tuple[SearchPage, str | None]:
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """One value of a facet, and the query with it, or without it where it is asked for already."""
+    """One value of a facet, and the query with it added, or removed if it is already there."""
 
     name: str
     count: int

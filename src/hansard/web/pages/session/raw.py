@@ -126,5 +126,5 @@ def _pretty(data: bytes) -> str:
 
 
 def _name(session_id: str) -> str:
-    """A session's id where it is safe as the name of a file."""
+    """A session's id, if it is safe as a file name."""
     return session_id if _PLAIN.fullmatch(session_id) else "session"

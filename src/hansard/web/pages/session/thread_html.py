@@ -253,7 +253,7 @@ def outlined(thread: Thread, around: int) -> tuple[int, int]:
 
 
 def draw_outline(thread: Thread, first: int, last: int, *, figures: bool) -> str:
-    """The rows of an outline, with what each turn used where that is wanted."""
+    """The rows of an outline, optionally with the usage of each turn."""
     used = thread.timeline().turns if figures else []
     address = address_of(thread)
     rows: list[str] = []
