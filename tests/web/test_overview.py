@@ -105,7 +105,7 @@ def test_where_this_week_is_empty_the_last_active_one_is_shown(tmp_path: Path) -
     assert "This week" not in page
     first = figures(page)[0]
     assert first["Cost"][0] == row_cost(last)
-    assert "Nothing was used" not in page
+    assert "No usage in" not in page
     assert "30 days up to" in page
 
 
