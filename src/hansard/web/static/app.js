@@ -1,4 +1,4 @@
-// What every page has: keys, light and dark, the palette, a word at the foot of the page.
+// Shared by all pages: keys, theme, command palette, toast messages.
 import { keys, isTyping } from "./keys.js";
 import { onNews } from "./live.js";
 import { openPalette } from "./palette.js";

@@ -1,4 +1,4 @@
-// Completion of a query: names of fields, and what can be asked of them in this history.
+// Completion of a query: field names, and their values in this history.
 import { ask } from "./app.js";
 
 let fields = null;

@@ -1,4 +1,4 @@
-// Files and tools: a list that follows its filter, changes that are read when they are opened, j k o through the rows.
+// Files and tools: a list that updates with its filter, changes loaded when opened, and keys j, k, o for the rows.
 import { keys, say } from "./app.js";
 import { walk } from "./keys.js";
 import { address, follow } from "./listing.js";

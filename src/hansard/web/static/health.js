@@ -1,4 +1,4 @@
-// Health: the check of the databases comes when it is done; j and k go through the places to look at.
+// Health: loads the check of the databases when it is done; j and k move through the links.
 import { walk } from "./keys.js";
 
 walk(() => [...document.querySelectorAll(".health table.rows a[href]")].filter((link) => link.checkVisibility()));

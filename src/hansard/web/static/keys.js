@@ -1,4 +1,4 @@
-// Keys, one after the other or with Ctrl, each with what it does; and j and k through the rows of a list.
+// Keyboard shortcuts: single keys, sequences and Ctrl, each with its description; j and k move through the rows of a list.
 const known = new Map();
 let waiting = "";
 let timer = 0;

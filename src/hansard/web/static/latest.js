@@ -1,4 +1,4 @@
-// Of several questions only the last one counts: it is sent when the typing rests, and answers to earlier ones are dropped.
+// Debounced requests: only the latest is sent, once typing pauses, and answers to earlier ones are dropped.
 
 /** Milliseconds that the typing must rest: with a server on this machine, results settle within 200 of the last key. */
 export const REST = 80;

@@ -1,4 +1,4 @@
-// News from the server, while the page is visible.
+// Events from the server, while the page is visible.
 import { listen } from "./event_stream.js";
 
 const LOST = {

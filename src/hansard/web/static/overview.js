@@ -1,4 +1,4 @@
-// The part of the overview that changes: asked for again when there is news, put in place without a jump.
+// Refreshes the live part of the overview when the store changes, without moving the page.
 import { onNews } from "./live.js";
 import { walk } from "./keys.js";
 

@@ -1,6 +1,6 @@
 // Back and Forward on pages that change in place: each entry of the history keeps how far its list was opened and scrolled.
 let isStarted = false;
-let isRestoring = false; // what the page scrolls by itself then is nobody's position
+let isRestoring = false; // while restoring, scrolling is not the reader's
 let timer = 0;
 
 const kept = () => history.state ?? {};

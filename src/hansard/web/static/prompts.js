@@ -77,7 +77,7 @@ walk(() => rows().map((row) => row.querySelector("[data-open]") ?? row));
 keys.on("y", () => current()?.querySelector("[data-act=copy]").click(), "Copy text");
 keys.on("o", () => current()?.querySelector("[data-act=whole]")?.click(), "Expand or collapse this one");
 
-// What is new waits at the top until somebody looks there.
+// New prompts are shown only while the reader is at the top.
 onNews(async () => {
   if (scrollY > 200 || list.contains(document.activeElement)) return;
   const asked = wished(form);

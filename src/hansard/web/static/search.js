@@ -1,4 +1,4 @@
-// Search as one types. Results come first; how they spread comes when the typing rests.
+// Search as you type. Results load first, facets once typing pauses.
 import { keys, say } from "./app.js";
 import { walk } from "./keys.js";
 import { address, follow, goOn, nodes, piece, wished } from "./listing.js";

@@ -1,4 +1,4 @@
-// Diffs side by side where there is room for them: drawn from the unified form, which stays in the page and is what is copied and printed.
+// Side-by-side diffs if there is room: made from the unified form, which stays in the page for copying and printing.
 import { say } from "./app.js";
 import { mark } from "./session_hits.js";
 import { keepPlace, onWindow, session, windows } from "./session_windows.js";

@@ -1,4 +1,4 @@
-// Searching in this session: places that answer, under the field, and the way there.
+// Search in this session: matches are listed below the field, with links.
 import { address, fetched } from "./session_windows.js";
 import { highlight } from "./session_hits.js";
 import { visit } from "./session_places.js";

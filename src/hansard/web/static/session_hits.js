@@ -1,4 +1,4 @@
-// What a search found in this thread: its words marked, and the way from one match, or one error, to the next.
+// Matches of a search in this thread: highlighted words, and steps to the next match or error.
 import { say } from "./app.js";
 import { current, goToOffset, offsetOf } from "./session_places.js";
 import { address, onWindow, session, windows } from "./session_windows.js";

@@ -1,4 +1,4 @@
-// Following a session that grows: only what changed is replaced, and what is being read stays where it is.
+// Follows a growing session: replaces only what changed, without moving the text being read.
 import { say } from "./app.js";
 import { onConnection, onNews } from "./live.js";
 import { arrange } from "./session_diffs.js";

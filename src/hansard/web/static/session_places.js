@@ -1,4 +1,4 @@
-// Places in a session: turns, items, and the addresses that lead to them.
+// Places in a session: turns, items, and their addresses.
 import { barBottom, first, isOpen, jump, loadAfter, loadBefore, session, undisturbed, windows } from "./session_windows.js";
 import { show as showGroup } from "./session_filters.js";
 

@@ -1,4 +1,4 @@
-// The raw line: copied as it is, whatever its length.
+// The raw line: copied verbatim, regardless of its length.
 import { copy, say } from "./app.js";
 
 const MOST = 16 << 20; // bytes that a clipboard is given

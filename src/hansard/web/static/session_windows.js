@@ -1,4 +1,4 @@
-// The windows of a conversation: one stretch of the transcript after the other, fetched when the reader comes near, without a jump.
+// The windows of a conversation: consecutive ranges of the transcript, fetched as the reader nears them, without moving the page.
 import { say } from "./app.js";
 
 export const session = document.getElementById("session");

@@ -1,4 +1,4 @@
-// The list of sessions: follows its form, goes on at its end, and shows what is new without moving what is read.
+// The list of sessions: updates with its form, loads more at its end, and announces new sessions without moving the rows.
 import { say } from "./app.js";
 import { walk } from "./keys.js";
 import { address, follow, goOn, nodes, piece, wished } from "./listing.js";

@@ -1,4 +1,4 @@
-// Usage: rows by j and k, and addresses without what was left empty.
+// Usage: j and k move through the rows; empty parameters are left out of addresses.
 import { walk } from "./keys.js";
 
 walk(() => [...document.querySelectorAll(".ledger tbody tr, .messages .message")]);
