@@ -73,7 +73,7 @@ def test_where_only_subagents_are_left_there_is_a_thread_without_a_log(h: Hansar
     assert [other.agent.agent_id for other in thread.others() if other.agent] == ["a497f1"]
     with pytest.raises(NotFound, match=r"show one with --agent \(a497f1\)"):
         thread.conversation()
-    with pytest.raises(NotFound, match="has no log of its own"):
+    with pytest.raises(NotFound, match="has no transcript of its own"):
         thread.raw()
 
 
