@@ -39,7 +39,7 @@ def test_the_page_holds_its_first_results(demo: Site, client: httpx.Client) -> N
 
     assert len(hits(html)) == len(page.hits)
     assert "<mark>" in html
-    assert re.search(r"<span class=\"quiet\" title=\"Time that the search itself took\">[\w ]+ ms</span>", html)
+    assert re.search(r"<span class=\"quiet\" title=\"Search time\">[\w ]+ ms</span>", html)
 
 
 def test_hits_open_at_their_lines(demo: Site, client: httpx.Client) -> None:
