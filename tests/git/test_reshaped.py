@@ -85,6 +85,11 @@ def test_a_copy_is_the_persons(shop: Workshop, h: Hansard) -> None:
     shop.type("copy.py", CALLS)
     shop.commit("Copy")
     assert authors(h, shop, "copy.py") == [None] * 3
+    for name in ("depth.py", "lib/soundings.py"):
+        shop.type(name, "")
+        shop.git("mv", "-f", "tide.py" if name == "depth.py" else "depth.py", name)
+        shop.commit("Rename")
+    assert authors(h, shop, "copy.py") == [None] * 3
 
 
 @pytest.mark.parametrize(

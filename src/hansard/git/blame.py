@@ -267,10 +267,14 @@ class Blamer:
                 relative = self.places.relative(write.path)
                 if relative is not None and relative not in names and call.ts <= at_most:
                     found.append(Source(call, write, is_same_file=False))
-        blobs = self.repository.blobs([(rev, self.places.relative(item.write.path) or "") for item in found])
+        paths = {self.places.relative(item.write.path) or "" for item in found}
+        blobs = self.repository.blobs([(rev, name) for name in paths])
+        current = {name: self.repository.current_name(name, rev) for name in paths if (rev, name) not in blobs}
+        blobs |= self.repository.blobs([(rev, name) for name in current.values()])
         kept: list[Source] = []
         for item in found:
-            blob = blobs.get((rev, self.places.relative(item.write.path) or ""))
+            name = self.places.relative(item.write.path) or ""
+            blob = blobs.get((rev, current.get(name, name)))
             there = {key_of(line) for line in lines_of(blob.decode("utf-8", "replace"))} if blob else set()
             still = tuple(
                 frozenset(number for number, line in enumerate(block.lines) if key_of(line) in there)

@@ -16,6 +16,7 @@ from hansard.errors import HansardError, NotFound, UsageError
 
 NOT_COMMITTED = "0" * 40
 _HASH = 40
+_MOST_RENAMES = 8  # of one file
 _LONGEST_BLOB = 32 << 20  # bytes of a file that are examined
 _TIMEOUT = 600  # seconds for one git command
 _LONG_TIMEOUT = 3600  # seconds for the patches of many commits
@@ -236,6 +237,23 @@ class Repository:
                 found[item] = answer[place : place + size]
             place += size + 1
         return found
+
+    def current_name(self, path: str, rev: str) -> str:
+        """The name that a file has in a commit after renames; the same name if it was not renamed."""
+        name = path
+        for _ in range(_MOST_RENAMES):
+            commit = self._try(
+                "log", "-1", "--no-renames", "--diff-filter=D", "--format=%H", rev, "--", f":(literal){name}"
+            )
+            if not commit:
+                break
+            words = ("diff-tree", "-r", "-z", "-M", "--diff-filter=R", "--name-status", "--no-commit-id")
+            listed = (self._try(*words, commit.decode().strip()) or b"").decode("utf-8", "surrogateescape").split("\0")
+            renamed = dict(zip(listed[1::3], listed[2::3], strict=False))
+            if name not in renamed:
+                break
+            name = renamed[name]
+        return name
 
     def blame(self, path: str, rev: str | None = None, lines: tuple[int, int] | None = None) -> bytes:
         """Raw `git blame --porcelain` output for `read_blame`; `rev` is a full hash, without it the working tree is used."""
