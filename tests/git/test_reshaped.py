@@ -159,3 +159,24 @@ def test_a_sibling_worktree_that_was_removed(shop: Workshop, h: Hansard, how: st
         shop.git("reflog", "expire", "--expire=now", "--all")
         shop.git("gc", "-q", "--prune=now")
     assert authors(h, shop, "src/tide.py") == [writer.session_id] * 3
+
+
+def test_a_removed_worktree_is_known_by_the_files_changed_there(shop: Workshop, h: Hansard) -> None:
+    """Scratch files elsewhere do not count, and some files may have other names now."""
+    shop.type("src/start.py", "import os\n")
+    shop.commit("Begin")
+    shop.git("worktree", "add", "-q", "-b", "calm", str(shop.folder / "calm-sea"))
+    main, shop.root = shop.root, shop.folder / "calm-sea"
+    writer = shop.session("Write soundings")
+    shop.write(writer, "src/tide.py", CALLS)
+    shop.write(writer, "src/chart.py", "def mean_depth_of_chart(chart):\n    return chart.mean_depth\n")
+    shop.write(writer, "src/swell.py", "def swell_height_of_tide(tide):\n    return tide.swell_height\n")
+    for name in ("one", "two"):
+        shop.write(writer, str(shop.folder / "scratch" / f"{name}.py"), "print(1)\n")
+    shop.commit("Soundings")
+    shop.root = main
+    shop.git("merge", "-q", "--ff-only", "calm")
+    shop.git("worktree", "remove", "--force", str(shop.folder / "calm-sea"))
+    shop.git("mv", "src/swell.py", "src/waves.py")
+    shop.commit("Rename")
+    assert authors(h, shop, "src/tide.py") == [writer.session_id] * 3

@@ -368,9 +368,9 @@ class Places:
         self._sessions = None
 
     def possible_roots(self) -> dict[str, set[str]]:
-        """Folders elsewhere in which nearly all files that sessions changed are ones that the repository tracks, each with these sessions."""
+        """Folders elsewhere in which most files that a session changed are ones that the repository tracks, each with these sessions."""
         files = set(self._repository.files())
-        changed: Counter[str] = Counter()
+        changed: dict[str, list[str]] = {}
         tracked: Counter[tuple[str, str]] = Counter()
         for session_id, cwd, path in self._reader.rows(
             "SELECT s.session_id, s.cwd, f.path FROM session_files f JOIN sessions s ON s.session_id = f.session_id"
@@ -379,13 +379,13 @@ class Places:
             slashed = path.replace("\\", "/")
             if self._holds(cwd) or slashed.startswith(self._prefixes):
                 continue
-            changed[session_id] += 1
+            changed.setdefault(session_id, []).append(slashed)
             folder = _folder_of(slashed, files, cwd.replace("\\", "/").rstrip("/"))
             if folder:
                 tracked[folder, session_id] += 1
         found: dict[str, set[str]] = {}
         for (folder, session_id), count in tracked.items():
-            if count * 4 >= changed[session_id] * 3:
+            if count * 2 > sum(path.startswith(f"{folder}/") for path in changed[session_id]):
                 found.setdefault(folder, set()).add(session_id)
         return found
 
