@@ -92,6 +92,19 @@ def test_a_copy_is_the_persons(shop: Workshop, h: Hansard) -> None:
     assert authors(h, shop, "copy.py") == [None] * 3
 
 
+def test_a_copy_is_the_persons_after_both_were_formatted(shop: Workshop, h: Hansard) -> None:
+    writer = shop.session("Write soundings")
+    shop.write(writer, "tide.py", CALLS)
+    shop.commit("Soundings")
+    shop.type("copy.py", CALLS)
+    shop.commit("Copy")
+    for name in ("tide.py", "copy.py"):
+        shop.type(name, BROKEN)
+    shop.commit("Format")
+    assert authors(h, shop, "copy.py") == [None] * 8
+    assert authors(h, shop, "tide.py") == [writer.session_id] * 8
+
+
 @pytest.mark.parametrize(
     "command",
     [

@@ -13,7 +13,17 @@ from hansard.errors import NotFound, UsageError
 from hansard.git.attribution import Marks
 from hansard.git.describe import Describer
 from hansard.git.edits import SLACK, Edits, Places, RecordedCall, Write, made, replaced
-from hansard.git.matching import Block, Candidate, Claim, FileLine, Matcher, key_of, letters_in, line_hash
+from hansard.git.matching import (
+    Block,
+    Candidate,
+    Claim,
+    FileLine,
+    Matcher,
+    key_of,
+    letters_in,
+    line_hash,
+    lines_still_in,
+)
 from hansard.git.repository import NOT_COMMITTED, Blamed, CommitInfo, FilePatch, Repository, read_blame, read_regular
 from hansard.model.blame import CERTAINTIES, BlamedCommit, BlamedLine, BlameReport, CommitReport, Contribution
 
@@ -274,12 +284,9 @@ class Blamer:
         kept: list[Source] = []
         for item in found:
             name = self.places.relative(item.write.path) or ""
-            blob = blobs.get((rev, current.get(name, name)))
-            there = {key_of(line) for line in lines_of(blob.decode("utf-8", "replace"))} if blob else set()
-            still = tuple(
-                frozenset(number for number, line in enumerate(block.lines) if key_of(line) in there)
-                for block in item.write.blocks
-            )
+            blob = blobs.get((rev, current.get(name, name)), b"")
+            there = lines_of(blob.decode("utf-8", "replace"))
+            still = tuple(lines_still_in(there, [block.lines for block in item.write.blocks]))
             if any(
                 added and number not in found
                 for block, found in zip(item.write.blocks, still, strict=True)

@@ -359,6 +359,18 @@ def _bare(text: str) -> str:
     return "".join(character for character in key_of(text) if character not in ",()\\;'")
 
 
+def lines_still_in(text: Sequence[str], blocks: Iterable[Sequence[str]]) -> Iterator[frozenset[int]]:
+    """Of each block, the lines that a file contains, also if a formatter broke or joined them there."""
+    keys = {key_of(line) for line in text}
+    reflowed = "".join(map(_bare, text))
+    for block in blocks:
+        yield frozenset(
+            number
+            for number, line in enumerate(block)
+            if key_of(line) in keys or (letters_in(bare := _bare(line)) >= _REFLOWED and bare in reflowed)
+        )
+
+
 def count(claims: Iterable[Claim | None]) -> Counter[int]:
     return Counter(claim.edit for claim in claims if claim is not None)
 
