@@ -56,6 +56,32 @@ def test_the_version_names_the_revision_that_was_built(tmp_path: Path, monkeypat
     assert version.version_line().startswith(f"hansard {__version__} (0123456789ab+, ")
 
 
+@pytest.mark.parametrize("state", ["branch", "packed", "detached", "worktree"])
+def test_the_version_names_the_commit_of_a_checkout(
+    state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def git(*args: str) -> str:
+        me = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+        command = ["git", *me, *args]
+        return subprocess.run(command, cwd=checkout, check=True, capture_output=True, text=True).stdout
+
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    git("init", "-q")
+    git("commit", "-q", "--allow-empty", "-m", "first")
+    if state == "packed":
+        git("pack-refs", "--all")
+    elif state == "detached":
+        git("checkout", "-q", "--detach")
+    elif state == "worktree":
+        git("worktree", "add", "-q", "../other")
+        checkout = tmp_path / "other"
+        git("commit", "-q", "--allow-empty", "-m", "second")
+    monkeypatch.setattr(version, "REVISION", str(tmp_path / "revision.txt"))
+    monkeypatch.setattr(version, "_PACKAGE", str(checkout / "src" / "hansard"))
+    assert version.find_revision() == git("rev-parse", "HEAD")[:12]
+
+
 def test_the_version_costs_no_click() -> None:
     code = (
         "import sys; sys.argv = ['hansard', '--version']; import hansard.cli; hansard.cli.main(); print(*sys.modules)"

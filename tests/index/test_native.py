@@ -18,6 +18,7 @@ from hansard.clients.claude_code.decode import items
 from hansard.clients.claude_code.texts import TextFold
 from hansard.clients.lines import ParsedLine
 from hansard.index import tokens
+from hansard.index.native import load_native
 from hansard.sync import text as sync_text
 from tests.sync.hard import files
 from tests.sync.making import Tree
@@ -119,7 +120,7 @@ def _tables(path: Path) -> dict[str, list[object]]:
 @pytest.mark.parametrize(("value", "is_off"), [("1", True), ("0", False), ("", False)])
 def test_it_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, value: str, is_off: bool) -> None:
     monkeypatch.setenv("HANSARD_PURE_PYTHON", value)
-    assert (tokens._load_native() is None) == (is_off or not tokens.is_native())
+    assert (load_native() is None) == (is_off or not tokens.is_native())
 
 
 @pytest.mark.parametrize("is_built", [False, True])

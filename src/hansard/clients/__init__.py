@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hansard.clients.protocol import Client
 
 GROUP = "hansard.clients"
+_LONGEST = 1 << 20  # bytes of a package's entry points
 __all__ = ["CLAUDE_CODE", "GROUP", "all_clients", "client_of"]
 
 
@@ -76,8 +77,12 @@ def _declared() -> Iterator[bool]:
             continue
         for name in names:
             if name.endswith((".dist-info", ".egg-info")):
-                try:
-                    with open(os.path.join(folder, name, "entry_points.txt"), "rb") as file:
-                        yield section in file.read()
+                try:  # `open()` would take twice as long
+                    file = os.open(os.path.join(folder, name, "entry_points.txt"), os.O_RDONLY)
                 except OSError:
                     continue
+                try:
+                    text = os.read(file, _LONGEST)
+                finally:
+                    os.close(file)
+                yield section in text

@@ -15,14 +15,14 @@ says the same in plain words, with the places in the original text; tests hold t
 
 from __future__ import annotations
 
-import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from hansard.index.native import load_native
 from hansard.lazy_regex import lazy_compile
 
 _EMOJI = "\u2600-\u27bf\U0001f000-\U0001faff"
@@ -56,18 +56,7 @@ _has_dingbat = re.compile(rb"\xe2[\x98-\x9e]").search
 _PIECE = 1 << 18  # characters; what is noted of every border in a text takes many times its size
 
 
-def _load_native() -> Callable[[str], bytes | None] | None:
-    """`_searchable` in C, if it was built and is not switched off."""
-    if os.environ.get("HANSARD_PURE_PYTHON", "") not in ("", "0"):
-        return None
-    try:
-        from hansard.index._searchable import prepare
-    except ImportError:
-        return None
-    return prepare
-
-
-_native = _load_native()
+_native = load_native()
 
 
 def is_native() -> bool:

@@ -1,0 +1,18 @@
+"""Loading of the native module. It imports nothing else, so that `hansard --version` can ask for it."""
+
+import os
+
+TYPE_CHECKING = False  # `typing` takes longer to import than Python to start
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def load_native() -> "Callable[[str], bytes | None] | None":
+    """`_searchable` in C, if it was built and is not switched off."""
+    if os.environ.get("HANSARD_PURE_PYTHON", "") not in ("", "0"):
+        return None
+    try:
+        from hansard.index._searchable import prepare
+    except ImportError:
+        return None
+    return prepare
