@@ -159,7 +159,7 @@ def test_a_head_is_enough(root: Path, tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("flags", [[], ["--json"]])
 def test_every_trouble_is_one_message_and_its_code(
-    run: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, flags: list[str]
+    run: Run, root: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, flags: list[str]
 ) -> None:
     def fail(*_args: object, **_more: object) -> None:
         raise error
@@ -274,7 +274,7 @@ def test_a_home_that_cannot_be_made(root: Path, tmp_path: Path) -> None:
     assert "cannot be created" in result.stderr
 
 
-def test_slow_syncs_are_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_syncs_are_told(run: Run, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fronts, "SLOW_SECONDS", 0.0)
     monkeypatch.setattr(fronts, "MUCH_BYTES", 0)
     result = run("sessions", "--json")
