@@ -167,7 +167,7 @@ def shown(*args: str, said: bytes | None = None) -> str:
     assert not options.mistakes + options.words
     with redirect_stdout(out):
         run.run(options, io.TextIOWrapper(io.BytesIO(client() if said is None else said)))
-    return only_line(out.buffer.getvalue())  # type: ignore[attr-defined] # of a BytesIO
+    return only_line(out.buffer.getvalue())
 
 
 def shown_by_process(*args: str, said: bytes | None = None) -> str:
