@@ -610,6 +610,10 @@ class Hansard:
 
     def remarks(self, name: str) -> Remarks:
         """A session's pin, tags, title and notes; the session may be one that only history.jsonl knows."""
+        return self._known(name)
+
+    def _known(self, name: str) -> Remarks:
+        """A session's remarks as they are stored, to change them."""
         remarks = hansard.query.sessions
         return remarks.read_remarks(self.reader, remarks.find_remarkable(self.reader, name))
 
@@ -626,7 +630,7 @@ class Hansard:
 
     def pin_message(self, name: str, uuid: str, *, remove: bool = False) -> Remarks:
         """Pin a message of a session, by its uuid or the beginning of it, or unpin it."""
-        known = self.remarks(name)
+        known = self._known(name)
         if not (remove and uuid in known.pinned_messages):
             uuid = hansard.query.pins.message_of(self.reader, known.session_id, uuid)
         remarking = hansard.sync.remarking
@@ -660,7 +664,7 @@ class Hansard:
         return self._remark(name, lambda known: remarking.unnoting(known.session_id, known.notes, number))
 
     def _remark(self, name: str, make: Callable[[Remarks], Change]) -> Remarks:
-        known = self.remarks(name)
+        known = self._known(name)
         self._write(make(known))
         return self.remarks(known.session_id)
 

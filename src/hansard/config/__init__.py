@@ -46,7 +46,7 @@ class Settings(NamedTuple):
     tui_remember: bool = False
     groups: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
-    def open(self) -> Hansard:
+    def open(self, *, redact: bool = False) -> Hansard:
         """Open the engine on this store and these roots."""
         from hansard import engine
 
@@ -57,6 +57,7 @@ class Settings(NamedTuple):
             max_file=self.max_file,
             prices=self.prices,
             groups=self.groups,
+            redact=redact,
         )
 
 

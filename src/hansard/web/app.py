@@ -19,9 +19,10 @@ from hansard.web.auth import Guard
 from hansard.web.caches import AnswerCache, PageCache
 from hansard.web.engine_pool import EnginePool
 from hansard.web.live import Live
+from hansard.web.pages.settings import wants_redaction
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from hansard.config import Settings
     from hansard.web.auth import Auth
@@ -47,7 +48,7 @@ def make_app(
     settings: Settings, auth: Auth, *, read_only: bool = False, syncing: bool = True, demo: bool = False
 ) -> Starlette:
     """The web app on one store; requests find what they need in `request.app.state`."""
-    engines = EnginePool(settings)
+    engines, redacting = EnginePool(settings), EnginePool(settings, redact=True)
     live = Live(engines, syncing=syncing)
 
     @contextlib.asynccontextmanager
@@ -59,27 +60,28 @@ def make_app(
         finally:
             await live.finish()
             engines.close()
+            redacting.close()
 
     handlers: dict[Any, Callable[..., Any]] = {
         HansardError: responses.failed,
         HTTPException: responses.http_failed,
         Exception: responses.broken,
     }
-    app = _Guarded(
-        routes=_routes(),
-        exception_handlers=handlers,
-        lifespan=running,
-    )
-    app.state.engines = engines
-    app.state.live = live
-    app.state.auth = auth
-    app.state.settings = settings
-    app.state.read_only = read_only
-    app.state.demo = demo
-    app.state.edition = secrets.token_hex(4)  # of answers: another run may have other settings
-    app.state.zone = find_zone(settings.timezone)
-    app.state.cache = AnswerCache()
-    app.state.pages = PageCache(engines, live)
+    app = _Guarded(routes=_routes(), exception_handlers=handlers, lifespan=running)
+    # Redacted pages have engines and caches of their own, so that no text can get from one kind of page to the other.
+    app.state.redacted = Starlette(routes=app.routes, exception_handlers=handlers)
+    for one, pool in ((app, engines), (app.state.redacted, redacting)):
+        one.state.engines = pool
+        one.state.live = live
+        one.state.auth = auth
+        one.state.settings = settings
+        one.state.read_only = read_only
+        one.state.demo = demo
+        one.state.redacts = pool is redacting
+        one.state.edition = secrets.token_hex(4)  # of answers: another run may have other settings
+        one.state.zone = find_zone(settings.timezone)
+        one.state.cache = AnswerCache()
+        one.state.pages = PageCache(pool, live)
     return app
 
 
@@ -96,8 +98,13 @@ class _Guarded(Starlette):
     """An application whose guard also covers its own error pages."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Everything, inside of the guard."""
-        return Guard(super().build_middleware_stack(), self.state.auth)
+        """Everything, inside of the guard; requests of browsers that want redacted pages go to the other application."""
+        plain, redacted = super().build_middleware_stack(), self.state.redacted
+
+        async def chosen(scope: Scope, receive: Receive, send: Send) -> None:
+            await (redacted if wants_redaction(scope) else plain)(scope, receive, send)
+
+        return Guard(chosen, self.state.auth)
 
 
 def _routes() -> list[Route]:

@@ -324,7 +324,7 @@ class Guard:
         if is_program or path.startswith("/static/"):
             return None
         if there == "pages":
-            values = _cookies(headers.get(b"cookie", ""), self._auth.cookie)
+            values = cookies(headers.get(b"cookie", ""), self._auth.cookie)
             is_known = any(self._auth.knows_session(value) for value in values)
             answer = self._log_in(scope, is_known=is_known)
             if is_known or answer is not None:
@@ -390,7 +390,7 @@ def _is_same_origin(method: str, headers: dict[bytes, str], *, is_program: bool)
     return site in (None, "same-origin", "none") or headers.get(b"sec-fetch-mode") == "navigate"
 
 
-def _cookies(header: str, name: str) -> list[str]:
+def cookies(header: str, name: str) -> list[str]:
     """The values of a cookie; other programs on this machine may set what no parser accepts, or the same name."""
     pairs = (part.strip().partition("=") for part in header.split(";"))
     return [value.strip().strip('"') for key, _, value in pairs if key.strip() == name]

@@ -30,8 +30,9 @@ _MOST = 500  # questions that wait or are being answered
 class EnginePool:
     """Asks the engine on threads, so that the server stays responsive; a store that was rebuilt is reopened."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, redact: bool = False) -> None:
         self.settings = settings
+        self._redact = redact
         self._pool = ThreadPoolExecutor(_WORKERS, "engines")
         # One action at a time can write, and it may have to wait for a sync: no question waits with it.
         self._writer = ThreadPoolExecutor(1, "writer")
@@ -43,7 +44,7 @@ class EnginePool:
 
     def engine(self) -> Hansard:
         """A new engine on the store; the caller closes it."""
-        h = self.settings.open()
+        h = self.settings.open(redact=self._redact)
         h.thread_cache = self.threads
         return h
 

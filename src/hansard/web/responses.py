@@ -100,6 +100,7 @@ def html(request: Request, template: str, *, status: int = 200, **values: Any) -
     told = {
         "demo": state.demo,
         "read_only": state.read_only,
+        "redacts": state.redacts,
         "syncing": news.syncing,
         "progress": news.progress,
         "trouble": news.trouble,
@@ -207,6 +208,7 @@ def _environment() -> Environment:
         bare=False,
         demo=False,
         read_only=False,
+        redacts=False,
         syncing=False,
         trouble=None,
     )
