@@ -21,7 +21,7 @@ _NAME = re.compile(r"[\w@+./-]{1,300}")
 _EDITS = re.compile(
     r"\bsed\b[^|;&\n]{0,300}\s(?:-i|--in-place)|\bperl\b[^|;&\n]{0,100}\s-\w{0,4}i|\bpatch\b|\bgit apply\b|write_text|writeFile|\bopen\("
 )
-_PART = re.compile(r"(?:'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.|[^;|\n&]|&(?!&))+", re.DOTALL)
+_PART = re.compile(r"(?:'[^']*+'|\"(?:\\.|[^\"\\])*+\"|\\.|[^;|\n&]|&(?!&))++", re.DOTALL)
 _COMMITS = re.compile(r"\bgit\b[^\n;&|]{0,300}?\s(?:commit|merge|cherry-pick|revert|rebase|am|pull)\b")
 _MADE = re.compile(r"^\[[^\]\n]{1,200}? ([0-9a-f]{7,40})\] ([^\n]{0,300})", re.MULTILINE)
 
