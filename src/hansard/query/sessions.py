@@ -297,7 +297,7 @@ def _recent(reader: Reader, name: str, inside: str, values: tuple[str, ...]) -> 
         (*values, number - 1),
     )
     if row is None:
-        raise NotFound("there are no sessions yet" + (" yet" if number == 1 else f" number {number}"))
+        raise NotFound("there are no sessions yet" if number == 1 else f"there is no session number {number}")
     return _session(row)
 
 
