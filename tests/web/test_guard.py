@@ -47,6 +47,7 @@ def filled(path: str) -> str:
         ("{commit}", "HEAD"),
         ("{tag:path}", "x"),
         ("{number}", "1"),
+        ("{message}", "00000000-0000-0000-0000-000000000000"),
     ):
         path = path.replace(name, value)
     assert "{" not in path

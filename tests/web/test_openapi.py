@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 MODULES = (display, explain, ledger, search)
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 EXAMPLES = 7  # of each operation, in both ways; the same ones in every run
-_RARE = ("/api/files/history", "/api/sessions/{session}/notes/{number}")  # examples name what is there by luck
+# Examples name what is there by luck.
+_RARE = ("/api/files/history", "/api/sessions/{session}/notes/{number}", "/api/sessions/{session}/pins/{message}")
 _TOO_MUCH = (413, 414)  # a refusal before anybody looks at what is asked
 
 
