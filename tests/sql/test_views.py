@@ -17,7 +17,7 @@ from hansard.sql.table import Table
 from hansard.sql.views import VIEWS
 from tests.recordings import History
 
-JSON_LISTS = ("models", "unpriced_models", "branches", "versions", "pull_requests", "tags", "notes")
+JSON_LISTS = ("models", "unpriced_models", "branches", "versions", "pull_requests", "tags", "notes", "pinned_messages")
 OTHER_NAMES = {"debris": "is_empty", "pinned": "is_pinned"}
 NOT_PUBLIC = {"project_dir"}
 

@@ -168,6 +168,13 @@ SESSIONS = View(
             "(SELECT json_group_array(value ORDER BY id) FROM remarks WHERE session_id = s.session_id AND kind = 'note')",
             "JSON list",
         ),
+        (
+            "pinned_messages",
+            "text",
+            "(SELECT json_group_array(value ORDER BY id) FROM remarks"
+            " WHERE session_id = s.session_id AND kind = 'pin' AND value != '')",
+            "JSON list of uuids",
+        ),
     ),
     "FROM sessions s LEFT JOIN session_costs c ON c.session_id = s.session_id",
 )
