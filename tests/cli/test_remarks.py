@@ -84,15 +84,15 @@ def test_notes(run: Run, root: Path, tmp_path: Path) -> None:
 
 
 def test_plain_words_find_notes_and_lists_mark_them(run: Run) -> None:
-    run("note", OTHER, "Ask the harbour about the zzyzx gauge")
+    run("note", OTHER, "Ask about the zzyzx gauge before the tide")
     header, label, *text = run("search", "zzyzx", "gauge").stdout.splitlines()
     assert header.startswith("22222222")
     assert label.startswith("  your note  ")
-    assert text == ["    Ask the harbour about the zzyzx gauge"]
+    assert text == ["    Ask about the zzyzx gauge before the tide"]
     found = json.loads(run("search", "zzyzx", "--json").stdout)
     assert [one["session_id"] for one in found["found_notes"]] == [OTHER]
     assert found["hits"] == []
-    both = run("search", "harbour").stdout
+    both = run("search", "tide").stdout
     assert both.index("your note") < both.index("\n\n") < both.index("11111111")
     assert "✎ Wrap the sail" in run("sessions").output
     assert run("search", "zzyzx", "other", code=1).stdout == ""

@@ -24,7 +24,7 @@ from .conftest import OTHER, SESSION, Run, runner, said, write_log
 
 GOLDEN = Path(__file__).parent / "golden"
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
-PAGE_KEYS = ["hits", "total", "truncated", "next_cursor", "took_ms", "not_indexed_bytes", "notes"]
+PAGE_KEYS = ["hits", "total", "truncated", "next_cursor", "took_ms", "not_indexed_bytes", "notes", "found_notes"]
 CASES = {
     "search.txt": ["gauge", "tide", "--limit", "3"],
     "search_colour.txt": ["gauge", "tide", "--limit", "2", "--color", "always"],
@@ -122,7 +122,7 @@ def test_json_by_session(run: Run) -> None:
 
 def test_json_with_facets(run: Run) -> None:
     page = answer(run, "tide OR noon", "--facets")
-    assert list(page) == [*PAGE_KEYS, "facets"]
+    assert list(page) == [*PAGE_KEYS[:-1], "facets", PAGE_KEYS[-1]]
     assert page["facets"]["project"] == [["/src/tide", 2]]
     assert page["facets"]["month"] == [["2026-05", 2]]
 

@@ -457,7 +457,7 @@ def test_projects_have_the_marks_of_the_report(run: Run) -> None:
     listed = run("projects").stdout
     reported = run("usage", "--by", "project").stdout
     for name, amount in (("tide", "$0.29+"), ("sail", "?")):
-        (line,) = (line for line in listed.splitlines() if f"/src/{name}" in line)
+        (line,) = (line for line in listed.splitlines() if name in line.split())
         (row,) = (line for line in reported.splitlines() if line.startswith(name))
         assert amount in line.split()
         assert amount in row.split()

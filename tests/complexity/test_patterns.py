@@ -51,6 +51,7 @@ EXAMPLES: dict[tuple[str, str], str | re.Pattern[Any]] = {
     ("hansard.ledger.explain", "pattern"): "over what the user typed",
     ("hansard.pricing.book", "pattern"): "of the price data, only compiled",
     ("hansard.pricing.rates", "pattern"): "of the price data, over names of at most 200 characters",
+    ("hansard.query.search.noted", "'(?<!\\\\w)' + '\\\\s+'.join(words)"): re.compile(r"(?<!\w)a\s+word"),
     ("hansard.sources.roots", "pattern"): "over a variable of the environment",
 }
 # Not linear, but over texts of bounded length.

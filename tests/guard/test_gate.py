@@ -60,6 +60,10 @@ def spread(value: Any) -> str:
     return str(value) if not hasattr(value, "__dict__") else f"{value} {value.__dict__}"
 
 
+def _uuids(h: Hansard, session: str) -> list[str]:
+    return [str(entry.uuid) for entry in h.conversation(session).entries if getattr(entry, "uuid", None)]
+
+
 ASKED: dict[str, Callable[[Hansard, str], Any]] = {
     "activity": lambda h, _: h.activity(),
     "agents": lambda h, s: h.agents(s),
@@ -75,9 +79,7 @@ ASKED: dict[str, Callable[[Hansard, str], Any]] = {
         h.file_history(path) for (path,) in h.reader.rows("SELECT path FROM tool_calls WHERE change IS NOT NULL")
     ],
     "files": lambda h, _: h.files(),
-    "find_message": lambda h, s: [
-        h.find_message(str(e.uuid)) for e in h.conversation(s).entries if getattr(e, "uuid", None)
-    ],
+    "find_message": lambda h, s: [h.find_message(uuid) for uuid in _uuids(h, s)],
     "git_words": lambda h, s: h.git_words(s),
     "grep": lambda h, _: h.grep("ghp_"),
     "issues": lambda h, _: h.issues(),
@@ -86,6 +88,8 @@ ASKED: dict[str, Callable[[Hansard, str], Any]] = {
     "lost_sessions": lambda h, _: h.lost_sessions(),
     "note": lambda h, s: h.note(s, "plain"),
     "pin": lambda h, s: h.pin(s),
+    "pin_message": lambda h, s: [h.pin_message(s, uuid) for uuid in _uuids(h, s)],
+    "pinned_messages": lambda h, s: [[h.pin_message(s, uuid) for uuid in _uuids(h, s)], h.pinned_messages(s)],
     "problems": lambda h, _: h.problems(),
     "project_names": lambda h, _: h.project_names(),
     "projects": lambda h, _: h.projects(),

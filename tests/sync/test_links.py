@@ -81,7 +81,7 @@ def test_what_was_kept_through_a_link_stays_when_it_is_not_followed_any_more(pla
         (link,) = h.status().roots[0].unfollowed_links
         assert link.kept_files == 1
         (finding,) = [finding for finding in h.doctor().findings if finding.subject == "link"]
-        assert "the 1 file that was kept through it stays as it was" in finding.text
+        assert "the 1 file that was kept through it stays, but is not updated" in finding.text
     with open_store(place, outside(place)) as h:
         assert h.sync().changed == 1
         assert h.session(B).prompts == 2
