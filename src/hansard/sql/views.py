@@ -171,8 +171,10 @@ SESSIONS = View(
         (
             "pinned_messages",
             "text",
-            "(SELECT json_group_array(value ORDER BY id) FROM remarks"
-            " WHERE session_id = s.session_id AND kind = 'pin' AND value != '')",
+            (
+                "(SELECT json_group_array(value ORDER BY id) FROM remarks"
+                " WHERE session_id = s.session_id AND kind = 'pin' AND value != '')"
+            ),
             "JSON list of uuids",
         ),
     ),
