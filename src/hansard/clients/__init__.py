@@ -7,20 +7,63 @@ that is installed adds a client with an entry point in the group `hansard.client
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.errors import UsageError
 from hansard.model.tools import CLAUDE_CODE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from importlib.metadata import EntryPoint
 
     from hansard.clients.protocol import Client
 
 GROUP = "hansard.clients"
 _LONGEST = 1 << 20  # bytes of a package's entry points
-__all__ = ["CLAUDE_CODE", "GROUP", "all_clients", "client_of"]
+__all__ = ["BUILT_IN", "CLAUDE_CODE", "GROUP", "BuiltIn", "all_clients", "client_of", "likely_clients", "usual_clients"]
+
+
+class BuiltIn(NamedTuple):
+    """A client that comes with Hansard; its module is imported only where one of its histories may be."""
+
+    target: str  # module:class
+    places: tuple[str, ...]
+    """Where its histories usually are: below `~` or a `$VARIABLE`. It is asked for its roots only if one of these exists."""
+    marks: tuple[str, ...]
+    """What a root of it contains: paths, of which the last part may end with `*`. It is asked about a directory only if one exists."""
+
+    def is_used(self, environ: Mapping[str, str], home: str) -> bool:
+        """Whether one of the usual places exists."""
+        import os
+
+        for place in self.places:
+            first, slash, rest = place.partition("/")
+            base = home if first == "~" else environ.get(first[1:], "")
+            if base and os.path.isdir(base + slash + rest):
+                return True
+        return False
+
+    def may_own(self, path: str) -> bool:
+        """Whether a directory looks like a root of the client."""
+        import os
+
+        path = os.path.expanduser(path)
+        for mark in self.marks:
+            folder, name = os.path.split(os.path.join(path, mark))
+            if not name.endswith("*"):
+                if os.path.lexists(os.path.join(folder, name)):
+                    return True
+                continue
+            try:
+                if any(other.startswith(name[:-1]) for other in os.listdir(folder)):
+                    return True
+            except OSError:
+                continue
+        return False
+
+
+BUILT_IN: dict[str, BuiltIn] = {}
+"""By name; Claude Code, which everything else is measured by, is not among them."""
 
 
 @cache
@@ -29,6 +72,12 @@ def client_of(name: str) -> Client:
         from hansard.clients.claude_code.client import ClaudeCode
 
         return ClaudeCode()
+    if name in BUILT_IN:
+        from importlib import import_module
+
+        module, _, kind = BUILT_IN[name].target.partition(":")
+        made: Client = getattr(import_module(module), kind)()
+        return made
     for entry_point in _entry_points():
         if entry_point.name == name:
             return _load(entry_point)
@@ -51,7 +100,23 @@ def _load(entry_point: EntryPoint) -> Client:
 
 def all_clients() -> list[Client]:
     """Every client there is: those of other packages first, which know their own histories best."""
-    return [*(client_of(entry_point.name) for entry_point in _entry_points()), client_of(CLAUDE_CODE)]
+    return [client_of(name) for name in _names(BUILT_IN)]
+
+
+def usual_clients(environ: Mapping[str, str], home: str) -> list[Client]:
+    """The clients that may have a history in its usual place."""
+    return [
+        client_of(name) for name in _names(name for name, known in BUILT_IN.items() if known.is_used(environ, home))
+    ]
+
+
+def likely_clients(path: str) -> list[Client]:
+    """The clients that may have written a directory."""
+    return [client_of(name) for name in _names(name for name, known in BUILT_IN.items() if known.may_own(path))]
+
+
+def _names(built_in: Iterable[str]) -> dict[str, None]:
+    return dict.fromkeys((*(point.name for point in _entry_points()), *built_in, CLAUDE_CODE))
 
 
 @cache

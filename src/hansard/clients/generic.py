@@ -1,4 +1,7 @@
-"""A client with one method of its own: `decode` turns its lines into `Record`s, and the rest of the protocol is derived from these."""
+"""A client with one method of its own: `decode` turns its lines into `Record`s, and the rest of the protocol is derived from these.
+
+Where a line means something only after the lines before it, the client has a `memory` and `decode_next` in place of `decode`.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from hansard.clients.entries import (
     Skipped,
     read_lines,
 )
-from hansard.clients.lines import Issue, Lines, ParsedLine, unfinished
+from hansard.clients.lines import Issue, Lines, ParsedLine, fit, length_of, unfinished
 from hansard.clients.protocol import NEVER_DELETED, LateTool, ListedSession, PathInfo, SideContent
 from hansard.clients.state import MAX_OPEN_CALLS, NAME_LENGTH, digest
 from hansard.clients.texts import RecordTexts, Text, leaf_strings, without_base64
@@ -43,11 +46,20 @@ if TYPE_CHECKING:
 
 TEXT, THINKING, CALL, RESULT, IMAGE = "text", "thinking", "tool_use", "tool_result", "image"
 PROMPT_KINDS = {"prompt": "prompt", "command": "command", "bash": "command"}
-_SHOWN = {"prompt": "prompt", "instruction": "prompt", "command": "command", "bash": "bash", "error": "error"}
+_SHOWN = {
+    "instruction": "prompt",
+    **{
+        name: name
+        for name in ("prompt", "command", "bash", "error", "compaction", "summary", "notification", "interruption")
+    },
+}
+NOTHING = ""
+"""The kind of a block that an earlier line had already: it is passed over, and the blocks after it keep their numbers."""
+CONVERSATION = frozenset({"user", "assistant", "system"})
 
 
 class Block(Struct, gc=False):
-    """A part of a record; `kind` is one of TEXT, THINKING, CALL, RESULT and IMAGE."""
+    """A part of a record; `kind` is one of TEXT, THINKING, CALL, RESULT, IMAGE and NOTHING."""
 
     kind: str
     text: str = ""  # what was said, thought or printed; of an image its data in Base64
@@ -60,6 +72,12 @@ class Block(Struct, gc=False):
     changes: list[Change] = []  # what it writes there, as far as it says
     is_error: bool = False
     media_type: str = ""  # of images
+    is_reply: bool = False  # a text of the model in a user's record, where one record is a prompt with its answer
+    patch: str = ""  # of results: the unified diff of what was written
+    written: list[Change] | None = None  # of results: what was written, where it is not what the call says
+    agent_id: str = ""  # of results: the subagent that the call started
+    description: str = ""  # of calls that start a subagent: its task
+    agent_type: str = ""
 
 
 class Usage(Struct, gc=False):
@@ -72,13 +90,16 @@ class Usage(Struct, gc=False):
     cache_read: int = 0
     cache_write: int = 0
     is_final: bool = True  # False: the numbers may still grow
+    tool: str = ""  # the first tool that the answer calls, where the record has no call
+    cost: int = -1  # what the client says that it cost, in billionths of a dollar; -1: it does not say
 
 
 class Record(Struct, gc=False):
     """A record in the words of no client.
 
     `kind` is user, assistant or system for what belongs to the conversation; anything else is only counted. `role` says what
-    a user or system record is: prompt (typed by a person), instruction (given to a subagent), command, bash, note, error.
+    a user or system record is: prompt (typed by a person), instruction (given to a subagent), command, bash, note, error,
+    compaction, summary, notification, interruption. A line has at most one record of the conversation, or one with usage.
     """
 
     kind: str
@@ -95,6 +116,11 @@ class Record(Struct, gc=False):
     version: str = ""
     title: str = ""
     is_aside: bool = False  # a subagent's
+    agent_id: str = ""  # the subagent whose file this is; `session_id` is then the session that started it
+    agent_type: str = ""
+    description: str = ""  # of that subagent's task
+    forked_from: str = ""  # the session that this one began as a copy of
+    is_copy: bool = False  # copied from there, with everything before it: it counts for the other session
 
     @property
     def text(self) -> str:
@@ -103,17 +129,27 @@ class Record(Struct, gc=False):
 
 
 class GenericClient:
-    """The protocol over one method, `decode`; a client says beside it where its files are."""
+    """The protocol over one method, `decode` or `decode_next`; a client says beside it where its files are."""
 
     name: str
     speaker = "Agent"
     layout: Layout
     tools: Mapping[str, ToolKind] = {}
     """What its tools are for; those that are not named are shown by the names and values of their input."""
+    memory: type[Struct] | None = None
+    """What is remembered from one line of a file to the next, if anything: small, with a default for every field."""
 
     def decode(self, line: bytes) -> Iterable[Record]:
         """The records of the bytes that `lines` gave at a time; ValueError where they are none."""
         raise NotImplementedError
+
+    def decode_next(self, line: bytes, memory: Any) -> Iterable[Record]:  # noqa: ARG002
+        """The records of a line after those that `memory`, which is changed, remembers.
+
+        Lines are also read by themselves, with an empty memory: this must give the same blocks with the same numbers. What the
+        memory may change is which of them are NOTHING, and everything about a record that is not in its blocks.
+        """
+        return self.decode(line)
 
     def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:
         """The directories of a user who named none, as far as they exist."""
@@ -172,6 +208,17 @@ class GenericClient:
             seen_message=seen,
         )
 
+    @property
+    def remembers(self) -> bool:
+        """Whether a line may mean something else after other lines."""
+        return self.memory is not None
+
+    def recall(self, kept: Any) -> Any:
+        """A memory as it was decoded from a fold's state; an empty one for None."""
+        if self.memory is None:
+            return None
+        return self.memory() if kept is None else msgspec.convert(kept, self.memory)
+
     def text_fold(self, kind: str, kept: bytes) -> GenericTexts:
         """The fold of a transcript into texts."""
         return GenericTexts(self, kept, is_agent=kind == "agent")
@@ -186,10 +233,9 @@ class GenericClient:
 
     def pictures(self, line: bytes, tool_use_id: str | None) -> Iterable[tuple[str, str]]:
         """The images of a line."""
-        if tool_use_id is None:
-            for item in self.items(line, 0):
-                if isinstance(item, ParsedLine):
-                    yield from ((block.media_type, block.text) for block in item.body.blocks if block.kind == IMAGE)
+        for item in self.items(line, 0) if tool_use_id is None else ():
+            if isinstance(item, ParsedLine):
+                yield from ((block.media_type, block.text) for block in item.body.blocks if block.kind == IMAGE)
 
     def answer(self, line: bytes) -> Answer | None:
         """The answer of the model that a line has."""
@@ -229,18 +275,26 @@ class GenericClient:
         """What a notification says to a reader."""
         return text
 
-    def items(self, line: bytes, offset: int) -> Iterator[ParsedLine | Issue]:
-        """The records of one line, or what is wrong with it."""
+    def items(self, line: bytes, offset: int, memory: Any = None) -> Iterator[ParsedLine | Issue]:
+        """The records of one line, or what is wrong with it; without a memory those of the line by itself."""
+        size = length_of(line)
+        line, reason, detail = fit(line)
+        if reason:
+            yield Issue(offset, size, reason, detail)
+            if not line:
+                return
+        if memory is None and self.memory is not None:
+            memory = self.memory()
         try:
-            for record in self.decode(line):
-                yield ParsedLine(offset, len(line), record.kind, record)
+            for record in self.decode(line) if memory is None else self.decode_next(line, memory):
+                yield ParsedLine(offset, size, record.kind, record)
         except (msgspec.DecodeError, UnicodeDecodeError, json.JSONDecodeError) as error:
             if line.strip():
-                yield Issue(offset, len(line), "not_json", str(error))
+                yield Issue(offset, size, "not_json", str(error))
         except KeyError as error:
-            yield Issue(offset, len(line), "unknown_shape", f"no key {error}")
-        except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            yield Issue(offset, len(line), "unknown_shape", str(error))
+            yield Issue(offset, size, "unknown_shape", f"no key {error}")
+        except (ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
+            yield Issue(offset, size, "unknown_shape", str(error))
 
 
 def stated(
@@ -250,7 +304,7 @@ def stated(
     usage = record.usage
     if usage is None:
         return []
-    tool = next((block.tool for block in record.blocks if block.kind == CALL), "")
+    tool = usage.tool or next((block.tool for block in record.blocks if block.kind == CALL), "")
     return [
         (
             key,
@@ -275,6 +329,7 @@ def stated(
                 branch=record.branch,
                 tool=tool[:NAME_LENGTH],
                 tool_ts=ts if tool else 0,
+                recorded=usage.cost,
             ),
         )
     ]
@@ -283,6 +338,7 @@ def stated(
 class _TextState(Struct, gc=False, omit_defaults=True):
     calls: dict[str, str] = {}  # tool calls without a result so far: id -> tool
     title: str = ""  # digest of the last one
+    memory: Any = None
 
 
 class GenericTexts:
@@ -293,6 +349,7 @@ class GenericTexts:
     def __init__(self, client: GenericClient, kept: bytes, *, is_agent: bool) -> None:
         self._client, self._is_agent = client, is_agent
         self._kept = msgspec.msgpack.decode(kept, type=_TextState) if kept else _TextState()
+        self._kept.memory = client.recall(self._kept.memory)
 
     def kept(self) -> bytes:
         """What the next fold of this transcript goes on from."""
@@ -300,11 +357,11 @@ class GenericTexts:
 
     def take(self, line: bytes, offset: int) -> list[RecordTexts] | None:
         """The texts of the next line, None where it has no record."""
-        return self._of(self._client.items(line, offset)) or None
+        return self._of(self._client.items(line, offset, self._kept.memory)) or None
 
     def take_rest(self, rest: bytes, offset: int) -> list[RecordTexts]:
         """The texts of what follows the last line and is not finished yet."""
-        return self._of(unfinished(rest, offset, self._client.items))
+        return self._of(unfinished(rest, offset, partial(self._client.items, memory=self._kept.memory)))
 
     def _of(self, found: Iterable[ParsedLine | Issue]) -> list[RecordTexts]:
         return [
@@ -317,7 +374,8 @@ class GenericTexts:
         is_error = record.role == "error"
         for number, block in enumerate(record.blocks):
             if block.kind == TEXT and block.text:
-                kind = "reply" if record.kind == "assistant" else PROMPT_KINDS.get(record.role, "note")
+                is_reply = record.kind == "assistant" or block.is_reply
+                kind = "reply" if is_reply else PROMPT_KINDS.get(record.role, "note")
                 yield Text(number, kind, block.text, is_error=is_error)
             elif block.kind == THINKING and block.text:
                 yield Text(number, "thinking", block.text)
@@ -341,13 +399,31 @@ class GenericEntries:
     def __init__(self, client: GenericClient, *, is_agent: bool) -> None:
         self._client, self._is_agent = client, is_agent
 
-    def records(self, lines: Lines, sound: int, *, is_whole: bool) -> Iterator[Readable | Skipped | Issue]:  # noqa: ARG002
+    @property
+    def remembers(self) -> bool:
+        """Whether `records` has to know the lines before those that it reads."""
+        return self._client.remembers
+
+    def records(
+        self,
+        lines: Lines,
+        sound: int,  # noqa: ARG002
+        *,
+        is_whole: bool,
+        before: Lines | None = None,
+    ) -> Iterator[Readable | Skipped | Issue]:
         """The records of some lines."""
+        memory = self._client.recall(None)
+        if memory is not None and before is not None:
+            for offset, line in before:
+                for _ in self._client.items(line, offset, memory):
+                    pass
+        read = partial(self._client.items, memory=memory)
 
         def rest(line: bytes, offset: int) -> Iterable[Readable | Issue]:
-            return self._read(unfinished(line, offset, self._client.items)) if is_whole else self.line(line, offset)
+            return self._read(unfinished(line, offset, read) if is_whole else read(line, offset))
 
-        return read_lines(lines, lambda _line, _offset: None, self.line, rest)
+        return read_lines(lines, lambda _line, _offset: None, lambda line, offset: self._read(read(line, offset)), rest)
 
     def line(self, line: bytes, offset: int) -> Iterable[Readable | Issue]:
         """The records of one line, and what of it cannot be read."""
@@ -365,13 +441,13 @@ class GenericEntries:
                 from_milliseconds(record.ts),
                 record.uuid or None,
                 record.is_aside and not self._is_agent,
-                record.kind in ("user", "assistant", "system"),
+                record.kind in CONVERSATION,
                 partial(self._parts, record),
                 record.cwd,
             )
 
     def _parts(self, record: Record) -> Iterator[Part]:
-        if record.kind not in ("user", "assistant", "system"):
+        if record.kind not in CONVERSATION:
             yield Skipped(record.kind)
             return
         images = sum(block.kind == IMAGE for block in record.blocks)
@@ -380,7 +456,7 @@ class GenericEntries:
             yield Said(said, "", images=images)
         for number, block in enumerate(record.blocks):
             if block.kind == TEXT:
-                yield Said(said, block.text, images=images, model=record.model or None)
+                yield Said("reply" if block.is_reply else said, block.text, images=images, model=record.model or None)
                 images = 0
             elif block.kind == THINKING:
                 yield Said("thinking", block.text, model=record.model or None)
@@ -395,7 +471,14 @@ class GenericEntries:
                     partial(_same, block.changes),
                 )
             elif block.kind == RESULT:
-                yield Answered(number, block.call_id, partial(_same, block.text), block.is_error)
+                yield Answered(
+                    number,
+                    block.call_id,
+                    partial(_same, block.text),
+                    block.is_error,
+                    patch=partial(_same, block.patch or None),
+                    written=partial(_same, block.written),
+                )
 
 
 def _same(value: Any) -> Any:
@@ -403,6 +486,6 @@ def _same(value: Any) -> Any:
 
 
 __all__ = [
-    "CALL", "IMAGE", "RESULT", "TEXT", "THINKING",
+    "CALL", "IMAGE", "NOTHING", "RESULT", "TEXT", "THINKING",
     "Block", "Content", "GenericClient", "Hunk", "Record", "Replacement", "Usage",
 ]  # fmt: skip

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hansard.clients.entries import Change, Content, Hunk
-from hansard.clients.generic import CALL, IMAGE, PROMPT_KINDS, RESULT, TEXT, stated
+from hansard.clients.generic import CALL, CONVERSATION, IMAGE, NOTHING, PROMPT_KINDS, RESULT, TEXT, stated
 from hansard.clients.lines import Issue, ParsedLine, unfinished
 from hansard.clients.protocol import Taken
-from hansard.clients.rows import RowFold
+from hansard.clients.rows import AgentRef, RowFold
 from hansard.clients.state import NAME_LENGTH, PATH_LENGTH, OpenCall, Result, countable, digest, preview
 from hansard.clients.usage import SIDECHAIN, dated
 
@@ -24,13 +25,15 @@ class GenericFold(RowFold):
     def __init__(self, client: GenericClient, base: int, **given: Any) -> None:
         super().__init__(base, **given)
         self._client = client
+        self.state.memory = self._memory = client.recall(self.state.memory)
+        self.agent_id = self.agent_id or self.state.agent_id
 
     def take(self, line: bytes, offset: int) -> Taken:
-        return Taken.RECORDS if self._take(self._client.items(line, offset)) else Taken.ISSUES
+        return Taken.RECORDS if self._take(self._client.items(line, offset, self._memory)) else Taken.ISSUES
 
     def take_rest(self, rest: bytes, offset: int) -> bool:
         """Take what follows the last line and is not finished yet."""
-        found = unfinished(rest, offset, self._client.items)
+        found = unfinished(rest, offset, partial(self._client.items, memory=self._memory))
         self._take(found)
         return bool(found)
 
@@ -53,12 +56,30 @@ class GenericFold(RowFold):
         name = countable(record.kind, state.kinds)
         state.kinds[name] = state.kinds.get(name, 0) + 1
         self._context(record)
-        if record.kind not in ("user", "assistant", "system"):
+        if record.is_copy:
+            state.copied = offset + length
+        is_aside = record.is_aside or self.is_agent
+        message_id = self._message(record_id, record)
+        if record.kind not in CONVERSATION:
+            if message_id is not None:
+                self.rows.records.append(
+                    (
+                        record_id,
+                        length,
+                        record.kind,
+                        None,
+                        "usage",
+                        None,
+                        None,
+                        record.ts,
+                        int(is_aside),
+                        message_id,
+                        None,
+                    )
+                )
             return
         if record.uuid and not state.root_uuid:
             state.root_uuid = record.uuid
-        is_aside = record.is_aside or self.is_agent
-        message_id = self._message(record_id, record) if record.kind == "assistant" else None
         has_result = False
         for number, block in enumerate(record.blocks[: max(1, length)]):
             if block.kind == CALL:
@@ -66,16 +87,19 @@ class GenericFold(RowFold):
             elif block.kind == RESULT:
                 has_result = True
                 self._result(record_id + number, number, record, block)
-            else:
+            elif block.kind != NOTHING:
                 state.images += block.kind == IMAGE
-                state.replies += block.kind == TEXT and record.kind == "assistant"
+                state.replies += block.kind == TEXT and (record.kind == "assistant" or block.is_reply)
                 self.rows.blocks.append((record_id + number, number, block.kind, None, None, 0))
         role = record.role or ("result" if has_result else "reply" if record.kind == "assistant" else "note")
-        if has_result and not record.text:
+        if has_result and record.kind == "user" and not record.text:
             role = "result"
         elif role == "prompt" and is_aside:
             role = "instruction"
         state.api_errors += role == "error"
+        if role == "compaction":
+            state.compactions += 1
+            self.rows.compactions.append((record_id, record.ts, None, None, None))
         if role in ("prompt", "instruction") and not state.first_text:
             state.first_text = digest(record.text)
         if role == "prompt":
@@ -101,6 +125,12 @@ class GenericFold(RowFold):
         if record.session_id and not state.session_id:
             state.session_id = record.session_id
             self.session_id = self.session_id or record.session_id
+        if record.agent_id and not state.agent_id:
+            state.agent_id = record.agent_id
+            self.agent_id = self.agent_id or record.agent_id
+        state.agent_type = state.agent_type or record.agent_type
+        state.description = state.description or record.description
+        state.forked_from = state.forked_from or record.forked_from
         state.cwd = state.cwd or record.cwd
         self.note_context(record.branch, record.version)
         state.custom_title = record.title or state.custom_title
@@ -121,7 +151,8 @@ class GenericFold(RowFold):
         name, path = block.tool[:NAME_LENGTH], block.path[:PATH_LENGTH] or None
         self.rows.blocks.append((block_id, number, CALL, block.call_id, name, 0))
         self.rows.calls[block_id] = [
-            block_id, block.call_id, name, record.ts, message_id, path, None, None, 0, None, 0, 0, None, None, None,
+            block_id, block.call_id, name, record.ts, message_id, path, None, None, 0, None, 0, 0, None,
+            block.description or None, block.agent_type or None,
         ]  # fmt: skip
         if not block.call_id:
             return
@@ -134,6 +165,8 @@ class GenericFold(RowFold):
     def _result(self, block_id: int, number: int, record: Record, block: Block) -> None:
         call = self.state.open_calls.pop(block.call_id[:NAME_LENGTH], None)
         result = Result(block_id, record.ts, int(block.is_error), None, None)
+        if block.agent_id:
+            self.rows.agent_refs.add(AgentRef(self.base, block.call_id, block.agent_id, 2))
         name = call.name if call is not None else None
         self.rows.blocks.append((block_id, number, RESULT, block.call_id, name, result.is_error))
         if call is not None:

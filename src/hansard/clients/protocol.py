@@ -124,10 +124,17 @@ class TextFold(Protocol):
 class EntryReader(Protocol):
     """Reads lines for a reader."""
 
-    def records(self, lines: Lines, sound: int, *, is_whole: bool) -> Iterator[Readable | Skipped | Issue]:
+    @property
+    def remembers(self) -> bool:
+        """Whether `records` has to know the lines before those that it reads."""
+
+    def records(
+        self, lines: Lines, sound: int, *, is_whole: bool, before: Lines | None = None
+    ) -> Iterator[Readable | Skipped | Issue]:
         """The records of some lines; up to `sound` each line is known to be one whole record.
 
-        With `is_whole` the lines go on to the end of the file; otherwise they may end inside of one.
+        With `is_whole` the lines go on to the end of the file; otherwise they may end inside of one. `before` are the lines from
+        the beginning of the file up to these.
         """
 
     def line(self, line: bytes, offset: int) -> Iterable[Readable | Issue]:

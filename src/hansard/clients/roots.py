@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from hansard.clients import all_clients
+from hansard.clients import likely_clients, usual_clients
 from hansard.errors import UsageError
 from hansard.sources.names import printable
 from hansard.sources.roots import Root, path_inside
@@ -13,12 +13,12 @@ from hansard.sources.roots import Root, path_inside
 
 def default_root_paths(environ: Mapping[str, str], home: str) -> list[str]:
     """The roots of a user who named none."""
-    return [path for client in all_clients() for path in client.default_roots(environ, home)]
+    return [path for client in usual_clients(environ, home) for path in client.default_roots(environ, home)]
 
 
 def open_root(path: str) -> Root:
     """Open a directory as a root; raise UsageError if it is not one."""
-    for client in all_clients():
+    for client in likely_clients(path):
         root = client.open_root(path)
         if root is not None:
             return root

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -81,6 +81,10 @@ class State(msgspec.Struct, gc=False, omit_defaults=True):
     issue_runs: list[IssueRun] = []  # equal issues of the last lines, which the next line may continue
     progress_threads: dict[str, str] = {}  # subagents in progress records: id -> uuid of the last line repeated
     asides: dict[str, str | None] = {}  # the last progress records: uuid -> the record that their chain hangs on
+    agent_id: str = ""  # of a subagent's file, where its lines say so and its path does not
+    agent_type: str = ""
+    description: str = ""
+    memory: Any = None  # of a generic client
 
 
 class IssueRun(msgspec.Struct, gc=False, array_like=True):

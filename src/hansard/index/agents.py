@@ -57,7 +57,7 @@ def derive_agents(db: Sql, session_id: str, parts: list[Part]) -> None:
         meta = metas.get(agent.agent_id)
         if meta is not None:
             agent.agent_type = agent.agent_type or meta.agent_type
-            agent.description = meta.description
+            agent.description = meta.description or agent.description
             agent.parent = meta.parent_agent_id if meta.parent_agent_id not in ("", agent.agent_id) else None
             if meta.tool_use_id and _link(db, agent, owners, mains, meta.tool_use_id, 1):
                 claimed.add(agent.call_id or 0)
@@ -123,7 +123,8 @@ def _found(db: Sql, parts: list[Part]) -> dict[str, _Agent]:
                     state.tool_calls,
                     # A stub is the word and at most one reply; a real task may be named so too.
                     bool(own) or (state.warmup and state.tool_calls == 0),
-                    own,
+                    own or state.agent_type,
+                    state.description,
                 )
         elif part.kind == "main":
             inside.update(_inside(db, part))

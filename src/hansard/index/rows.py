@@ -15,6 +15,7 @@ from hansard.index import schema
 from hansard.index.links import forget_records, reorder_shared, touch_shared, touch_titled
 from hansard.index.store import Disposable, Origin, internal_error, telling
 from hansard.index.usage import UsageTable
+from hansard.sources.roots import FileKind
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 _RESULTS = (
@@ -296,6 +297,7 @@ class RowIndex(Disposable):
             "INSERT INTO transcripts VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'',?,?,0,0,?,?,?,?,0,?,?)"
             " ON CONFLICT (id) DO UPDATE SET state = excluded.state, size = excluded.size,"
             " indexed = excluded.indexed, tail = excluded.tail, mtime = excluded.mtime, session_id = excluded.session_id,"
+            " kind = excluded.kind, agent_id = excluded.agent_id,"
             " root_uuid = excluded.root_uuid, copied = excluded.copied, lines = excluded.lines, records = excluded.records,"
             " issues = excluded.issues, first_ts = excluded.first_ts, last_ts = excluded.last_ts,"
             " version = excluded.version, derived = min(derived, indexed), fold = excluded.fold, tail_fold = excluded.tail_fold",
@@ -304,7 +306,7 @@ class RowIndex(Disposable):
                 transcript.root,
                 transcript.client,
                 transcript.path,
-                transcript.kind,
+                FileKind.AGENT.value if state.agent_id else transcript.kind,
                 transcript.generation,
                 int(transcript.generation == 1),  # until the generations are compared
                 transcript.state,
@@ -313,7 +315,7 @@ class RowIndex(Disposable):
                 int(batch.has_tail),
                 transcript.mtime,
                 session_id,
-                transcript.agent_id,
+                transcript.agent_id or state.agent_id,
                 transcript.project_dir,
                 state.root_uuid,
                 state.copied,

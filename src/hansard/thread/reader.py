@@ -298,7 +298,10 @@ class ThreadReader:
             if end is not None and start >= end:
                 return
         lines = self.client.lines(self.record.read(self.transcript, start, end), start)
-        yield from self.entry_reader.records(lines, self.sound, is_whole=end is None)
+        before = None
+        if start and self.entry_reader.remembers:
+            before = self.client.lines(self.record.read(self.transcript, 0, start), 0)
+        yield from self.entry_reader.records(lines, self.sound, is_whole=end is None, before=before)
 
     def _skip(self, kind: str) -> None:
         self.not_shown[kind] = self.not_shown.get(kind, 0) + 1

@@ -49,7 +49,16 @@ class EntryReader:
         self._is_agent = is_agent
         self._is_idle = is_progress if is_agent else is_main_progress
 
-    def records(self, lines: Lines, sound: int, *, is_whole: bool) -> Iterator[Readable | Skipped | Issue]:
+    remembers = False
+
+    def records(
+        self,
+        lines: Lines,
+        sound: int,
+        *,
+        is_whole: bool,
+        before: Lines | None = None,  # noqa: ARG002
+    ) -> Iterator[Readable | Skipped | Issue]:
         """The records of some lines; up to `sound` each line is known to be one whole record.
 
         Without `is_whole` the range may end inside a line that holds several records, so its rest is not an unfinished line.
