@@ -62,7 +62,13 @@ class BuiltIn(NamedTuple):
         return False
 
 
-BUILT_IN: dict[str, BuiltIn] = {}
+BUILT_IN: dict[str, BuiltIn] = {
+    "codex": BuiltIn(
+        "hansard.clients.codex.client:Codex",
+        ("$CODEX_HOME", "~/.codex"),
+        ("sessions/rollout-*", "sessions/20*", "archived_sessions/rollout-*"),
+    ),
+}
 """By name; Claude Code, which everything else is measured by, is not among them."""
 
 

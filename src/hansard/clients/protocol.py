@@ -52,6 +52,8 @@ class SideContent(Struct, gc=False):
     facts: SideFacts | None = None
     todos: list[tuple[str, str]] = []
     """(status, text) of each."""
+    titles: dict[str, str] = {}
+    """Of sessions, by their ids, where a file lists several."""
 
 
 class ListedSession(Struct, gc=False):

@@ -261,6 +261,14 @@ CREATE TABLE side_files (
     facts      BLOB                   -- what of its content the index uses
 );
 
+-- Titles in files that list several sessions.
+CREATE TABLE listed_titles (
+    session_id TEXT NOT NULL,
+    side_file  INTEGER NOT NULL,
+    title      TEXT NOT NULL,
+    PRIMARY KEY (session_id, side_file)
+) WITHOUT ROWID;
+
 -- Todos and tasks as their files last said.
 CREATE TABLE todos (
     side_file  INTEGER NOT NULL,

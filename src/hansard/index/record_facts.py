@@ -149,6 +149,19 @@ def put_side_file(db: Sql, side: SideFile, data: bytes | None) -> None:
     db.executemany("INSERT OR REPLACE INTO todos VALUES (?,?,?,?,?,?)", rows)
     if side.session_id:
         db.execute("INSERT OR IGNORE INTO dirty VALUES (?)", (side.session_id,))
+    if content.titles:
+        _put_titles(db, side, content.titles)
+
+
+def _put_titles(db: Sql, side: SideFile, titles: Mapping[str, str]) -> None:
+    db.executemany(
+        "INSERT OR REPLACE INTO listed_titles VALUES (?,?,?)",
+        ((session_id, side.id, title) for session_id, title in titles.items()),
+    )
+    db.executemany(
+        "INSERT OR IGNORE INTO dirty SELECT session_id FROM sessions WHERE session_id = ?",
+        ((session_id,) for session_id in titles),
+    )
 
 
 def retouch_side_files(db: Sql, dates: Iterable[tuple[int, int]]) -> None:
@@ -163,7 +176,14 @@ def file_title(db: Sql, session_id: str) -> str:
         " ORDER BY path, root",
         (session_id,),
     ).fetchone()
-    return _facts(row[0]).title if row is not None else ""
+    if row is not None:
+        return _facts(row[0]).title
+    row = db.execute(
+        "SELECT l.title FROM listed_titles l CROSS JOIN side_files f ON f.id = l.side_file"
+        " WHERE l.session_id = ? AND f.current = 1 ORDER BY f.path, f.root",
+        (session_id,),
+    ).fetchone()
+    return str(row[0]) if row is not None else ""
 
 
 def agent_facts(db: Sql, session_id: str) -> dict[str, SideFacts]:

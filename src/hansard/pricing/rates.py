@@ -11,12 +11,16 @@ from typing import Any, NamedTuple
 from hansard.model.ledger import PriceOverride, Rate
 from hansard.pricing.book import Book, Card, ModelPrices, Price
 
-# The maker's price list gives these for every model whose own prices are missing.
+# Anthropic's price list gives these for every model whose own prices are missing.
+_MAKER = "anthropic"
+_OTHER_MAKERS = ("openai", "google")  # whose lists have their own models only, some with names that tell nothing: o3
 _DERIVED = {
     "cache_write_5m": (Decimal("1.25"), "5-minute cache writes at 1.25 times the input rate"),
     "cache_write_1h": (Decimal(2), "1-hour cache writes at twice the input rate"),
     "cache_read": (Decimal("0.1"), "cache reads at a tenth of the input rate"),
 }
+# Others either state a price for the cache, or bill it as input.
+_AS_INPUT = (Decimal(1), "cache reads and writes without a price of their own at the input rate")
 _WEB_SEARCH = Decimal(10)
 _LONGEST_NAME = 200  # longest model name that is looked up
 _HALF = Decimal("0.5")
@@ -107,7 +111,7 @@ def _sellers(book: Book, name: str, bare: str) -> Iterable[str]:
         for maker, parts in book.makers.items()
         if any(part and (part in bare if maker == "anthropic" else bare.startswith(part)) for part in parts)
     )
-    return dict.fromkeys(("anthropic", seller(name), *claimed))
+    return dict.fromkeys((_MAKER, seller(name), *claimed, *_OTHER_MAKERS))
 
 
 def _applies(override: PriceOverride, asked: RateKey) -> bool:
@@ -142,7 +146,7 @@ def _cell(
     special, known = _special(listed, asked, day, size)
     found |= special
     notes = _modify(found, asked, known)
-    return _finished(listed.model, dict(found), source, notes)
+    return _finished(listed.model, dict(found), source, notes, maker=listed.provider)
 
 
 def _modify(found: dict[str, Decimal], asked: RateKey, known: frozenset[str]) -> list[str]:
@@ -191,15 +195,19 @@ def _priced(price: Price, size: int | None) -> Decimal:
     return Decimal(amount)
 
 
-def _finished(priced_as: str, found: dict[str, Decimal | None], source: str, notes: list[str]) -> _Cell:
+def _finished(
+    priced_as: str, found: dict[str, Decimal | None], source: str, notes: list[str], *, maker: str = _MAKER
+) -> _Cell:
     """Fill in what the price data omits."""
     base = found.get("input")
     if base is None or found.get("output") is None:
         return _Cell(None, (None,) * len(CLASSES), source, ("the price data has no price for input and output",))
-    for name, (factor, note) in _DERIVED.items():
+    for name, derived in _DERIVED.items():
         if found.get(name) is None:
+            factor, note = derived if maker == _MAKER or priced_as.startswith("claude") else _AS_INPUT
             found[name] = base * factor
-            notes.append(note)
+            if note not in notes:
+                notes.append(note)
     if found.get("web_search") is None:
         found["web_search"] = _WEB_SEARCH
     return _Cell(priced_as, tuple(found[name] for name in CLASSES), source, tuple(notes))

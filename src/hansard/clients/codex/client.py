@@ -1,0 +1,159 @@
+"""Codex as a client: where its rollouts are, and what its tools are for."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from hansard.clients import tools as t
+from hansard.clients.codex.decode import Memory, command_of, decode
+from hansard.clients.codex.patches import read_patch
+from hansard.clients.generic import GenericClient, Record
+from hansard.clients.protocol import PathInfo, SideContent
+from hansard.lazy_regex import lazy_compile
+from hansard.sources.roots import FileKind, Layout, LayoutFolder, Root
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from hansard.model.tools import ToolKind
+
+_ROLLOUTS = LayoutFolder(log=FileKind.MAIN, suffixes={".json": FileKind.OTHER})
+_INDEX = "session_index.jsonl"
+_THREAD = lazy_compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_OUTPUT = "Output:\n"
+_HEAD = 400  # characters of what the client puts before an output
+
+
+class _Name(msgspec.Struct):
+    id: str
+    thread_name: str = ""
+
+
+_name = msgspec.json.Decoder(_Name).decode
+
+
+class Codex(GenericClient):
+    """Keeps threads in `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl` and `archived_sessions/`."""
+
+    name = "codex"
+    speaker = "Codex"
+    memory = Memory
+    layout = Layout(
+        main="sessions",
+        folders={"sessions": _ROLLOUTS, "archived_sessions": _ROLLOUTS},
+        files={_INDEX: FileKind.TITLE, "history.jsonl": FileKind.HISTORY},
+    )
+    tools: Mapping[str, ToolKind] = {
+        "exec_command": "shell",
+        "shell": "shell",
+        "shell_command": "shell",
+        "local_shell": "shell",
+        "container.exec": "shell",
+        "unified_exec": "shell",
+        "write_stdin": "shell_output",
+        "apply_patch": "edit",
+        "view_image": "read",
+        "read_file": "read",
+        "grep_files": "search",
+        "list_dir": "search",
+        "update_plan": "todo",
+        "request_user_input": "ask",
+        "spawn_agent": "spawn",
+        "web_search": "web_search",
+        "web_search_call": "web_search",
+        "tool_search_call": "tool_search",
+    }
+
+    def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:
+        """CODEX_HOME, or ~/.codex."""
+        path = environ.get("CODEX_HOME") or os.path.join(home, ".codex")
+        return [path] if self.open_root(path) is not None else []
+
+    def open_root(self, path: str) -> Root | None:
+        """A directory with rollouts in it."""
+        real = os.path.realpath(os.path.expanduser(path))
+        sessions = os.path.join(real, "sessions")
+        if not any(map(_has_rollouts, (sessions, os.path.join(real, "archived_sessions")))):
+            return None
+        name = os.path.basename(real)
+        return Root(real, name, self.name, self.layout, sessions, real)
+
+    def path_info(self, path: str) -> PathInfo:
+        """The thread that a rollout is named after; its first line decides which session it belongs to."""
+        name = path.rpartition("/")[2]
+        if not path.startswith(("sessions/", "archived_sessions/")):
+            return PathInfo()
+        found = _THREAD.search(name)
+        return PathInfo(stem=found[0] if found else name.partition(".")[0])
+
+    def side_file(self, kind: str, path: str, data: bytes) -> SideContent:  # noqa: ARG002
+        """The names of threads."""
+        if kind != FileKind.TITLE:
+            return SideContent()
+        titles: dict[str, str] = {}  # the last line about a thread counts
+        for line in data.splitlines():
+            try:
+                item = _name(line)
+            except msgspec.DecodeError:
+                continue
+            titles[item.id] = item.thread_name
+        return SideContent(titles=titles)
+
+    def decode_next(self, line: bytes, memory: Memory) -> Iterator[Record]:
+        """The record of one line."""
+        return decode(line, memory)
+
+    def tool_input(self, tool: str, given: Any) -> t.ToolInput | None:
+        """What the tools that have a view of their own were given."""
+        kind = self.tool_kind(tool)
+        match given:
+            case {"patch": str(patch)} if kind == "edit":
+                file = next(read_patch(patch))
+                if file.action == "Add":
+                    return t.Write(file.path, "\n".join(line[1:] for hunk in file.hunks for line in hunk))
+                facts = (("moved to", file.moved_to),) if file.moved_to else ()
+                return t.Edit(file.path, file.edits, facts if file.action != "Delete" else (("deleted", "yes"),))
+            case {"plan": list(steps)}:
+                return t.Todos([(str(step.get("status", "")), str(step.get("step", ""))) for step in steps])
+            case {"questions": list(questions)}:
+                return t.Ask(
+                    [
+                        t.Question(str(item.get("question", "")), [_option(one) for one in item.get("options") or ()])
+                        for item in questions
+                    ]
+                )
+            case {"path": str(path)} if kind == "read":
+                return t.Read(path)
+            case {"query": str(query)} if kind in ("web_search", "tool_search"):
+                return t.Query(query)
+            case {"message": str(prompt)} if kind == "spawn":
+                task = prompt.partition("\n")[0]
+                return t.Spawn(prompt, t.text_of(given, "agent_type"), task, t.facts_of(given, "agent_type", "model"))
+        if kind == "shell" and (command := command_of(given)):
+            return t.Shell(command, t.text_of(given, "justification"))
+        return None
+
+    def tool_use(self, tool: str, given: Any, output: str) -> t.ToolUse:
+        """What a call was given and gave, without the lines that the client puts before an output."""
+        use = super().tool_use(tool, given, output)
+        start = output.find(_OUTPUT, 0, _HEAD)
+        if start < 0 or not output.startswith(("Chunk ID:", "Exit code:", "Wall time:")):
+            return use
+        bare = output[start + len(_OUTPUT) :]
+        return t.ToolUse(use.input, bare, bare)
+
+
+def _option(option: Any) -> tuple[str, str]:
+    return (str(option.get("label", "")), str(option.get("description", "")))
+
+
+def _has_rollouts(folder: str) -> bool:
+    """Whether a folder has rollouts, or folders by year; other clients have a folder of the same name."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return False
+    return any(name.startswith("rollout-") or (name.isdigit() and len(name) == 4) for name in names)
