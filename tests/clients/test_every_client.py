@@ -1,0 +1,254 @@
+"""What holds for the record and the indexes of every client that comes with Hansard."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import hansard
+from hansard import clients
+from hansard.cli.app import hansard as command
+from hansard.clients.generic import NOTHING, GenericClient
+from hansard.clients.lines import ParsedLine
+from hansard.clients.state import State, load
+from hansard.clients.state import dump as dump_state
+from hansard.engine import Hansard
+from tests.clients.claude_code.mutating import BYTEWISE
+from tests.clients.histories import HISTORIES, History
+from tests.sync.dumping import assert_same, dump
+
+MUTANTS = 300
+
+
+@pytest.fixture(params=sorted(HISTORIES))
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def history(name: str) -> History:
+    return HISTORIES[name]
+
+
+@pytest.fixture
+def root(history: History, tmp_path: Path) -> Path:
+    made = tmp_path / "root"
+    made.mkdir()
+    history.write(made)
+    return made
+
+
+@pytest.fixture
+def store(root: Path, tmp_path: Path) -> Iterator[Hansard]:
+    with hansard.open(tmp_path / "home", [root]) as h:
+        h.sync()
+        yield h
+
+
+def seen(root: Path) -> dict[str, tuple[Any, ...]]:
+    """All that can be observed of a directory without opening its files, and their contents."""
+    found: dict[str, tuple[Any, ...]] = {}
+    for path in sorted(root.rglob("*")):
+        facts = path.lstat()
+        content = path.read_bytes() if path.is_file() else b""
+        os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+        found[str(path)] = (facts.st_mode, facts.st_size, facts.st_mtime_ns, facts.st_ino, content)
+    return found
+
+
+def logs(h: Hansard) -> list[tuple[int, str, bytes]]:
+    """The transcripts of a store: id, kind, bytes."""
+    return [
+        (id_, kind, b"".join(h.record.read(id_)))
+        for id_, kind in h.reader.rows(
+            "SELECT id, kind FROM transcripts WHERE kind NOT IN ('history', 'cast') ORDER BY path"
+        )
+    ]
+
+
+def generic(name: str) -> GenericClient:
+    client = clients.client_of(name)
+    assert isinstance(client, GenericClient)
+    return client
+
+
+def test_every_built_in_client_is_tested() -> None:
+    assert set(HISTORIES) == set(clients.BUILT_IN)
+
+
+def test_the_root_is_recognized(name: str, root: Path) -> None:
+    (opened,) = clients.roots.open_roots([str(root)])
+    assert opened.client == name
+
+
+def test_figures(store: Hansard, name: str, history: History) -> None:
+    session = store.session(history.session)
+    assert (session.client, session.prompts, session.tool_calls) == (name, history.prompts, history.calls)
+    totals = store.usage(by="total").totals
+    written = totals.cache_write_5m_tokens + totals.cache_write_1h_tokens
+    assert (totals.input_tokens, totals.output_tokens, totals.cache_read_tokens, written) == history.tokens
+
+
+def test_nothing_in_the_root_changes(root: Path, tmp_path: Path, history: History) -> None:
+    before = seen(root)
+    with hansard.open(tmp_path / "home", [root]) as h:
+        h.sync()
+        h.sync()
+        list(h.read(history.session).turns())
+        h.search(history.word)
+        h.doctor()
+        h.status()
+    assert seen(root) == before
+
+
+def test_search_show_and_export(store: Hansard, root: Path, tmp_path: Path, name: str, history: History) -> None:
+    assert {hit.session_id for hit in store.search(f"{history.word} client:{name} kind:prompt").hits} == {
+        history.session
+    }
+    assert not store.search(f"{history.word} client:claude-code").hits
+    common = ["--home", store.home, "--root", str(root)]
+    runner = CliRunner()
+    for given in (
+        ["show", history.session],
+        ["show", history.session, "--json"],
+        ["export", history.session, "--format", "html", "--to", str(tmp_path / "html")],
+        ["export", history.session, "--format", "markdown", "--to", str(tmp_path / "markdown")],
+        ["usage", "--by", "session", f"client:{name}"],
+        ["tools", "--json"],
+    ):
+        done = runner.invoke(command, [*given, *common])
+        assert done.exit_code == 0, (given, done.output)
+        if given[0] == "show":
+            assert history.word in done.output
+    pages = [path.read_text() for path in (tmp_path / "html").rglob("*.html")]
+    assert any(history.word in page for page in pages)
+
+
+def test_a_window_has_the_entries_of_the_whole_thread(store: Hansard) -> None:
+    for session in store.sessions(limit=None).sessions:
+        thread = store.read(session.session_id)
+        whole = list(thread.entries())
+        for offset in sorted({entry.offset for entry in whole}):
+            assert list(thread.entries(offset)) == [entry for entry in whole if entry.offset >= offset]
+
+
+def test_rebuild_gives_the_same_answers(store: Hansard) -> None:
+    home = Path(store.home)
+    before = dump(home)
+    store.rebuild()
+    assert_same(dump(home), before)
+    assert not store.verify(full=True).mismatches
+
+
+@pytest.mark.parametrize("share", [0.02, 0.31, 0.5, 0.77, 0.97])
+def test_any_split_gives_the_same_index(root: Path, tmp_path: Path, history: History, share: float) -> None:
+    if not history.is_log:
+        pytest.skip("its files are replaced as a whole")
+    contents = {path: path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
+    with hansard.open(tmp_path / "whole", [root]) as h:
+        h.sync()
+    with hansard.open(tmp_path / "split", [root]) as h:
+        for part in (share, (1 + share) / 2, 1):
+            for path, content in contents.items():
+                if path.suffix in (".jsonl", ".json"):
+                    path.write_bytes(content[: round(part * len(content))])
+            h.sync()
+    assert_same(dump(tmp_path / "split"), dump(tmp_path / "whole"))
+
+
+def test_restore_gives_the_same_bytes(store: Hansard, root: Path, tmp_path: Path, history: History) -> None:
+    if not history.is_files:
+        pytest.skip("rows of a database are stored")
+    kept = {path.name: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    sessions = [session.session_id for session in store.sessions(limit=None).sessions]
+    for path in root.rglob("*"):
+        if path.is_file():
+            path.unlink()
+    store.sync()
+    given = ["restore", *sessions, "--to", str(tmp_path / "back"), "--home", store.home, "--root", str(root)]
+    done = CliRunner().invoke(command, given)
+    assert done.exit_code == 0, done.output
+    back = {path.name: path.read_bytes() for path in (tmp_path / "back").rglob("*") if path.is_file()}
+    assert back
+    assert back.items() <= kept.items()
+    assert len(back) >= len(sessions)
+
+
+def test_a_line_by_itself_has_the_blocks_that_it_has_in_its_file(store: Hansard, name: str) -> None:
+    client = generic(name)
+    for _, _, content in logs(store):
+        memory = client.recall(None)
+        for offset, line in client.lines([content], 0):
+            together = [item.body for item in client.items(line, offset, memory) if isinstance(item, ParsedLine)]
+            alone = [item.body for item in client.items(line, offset) if isinstance(item, ParsedLine)]
+            for record, other in zip(together, alone, strict=True):
+                for number, block in enumerate(record.blocks):
+                    if block.kind == NOTHING or number >= len(other.blocks):
+                        continue
+                    twin = other.blocks[number]
+                    assert (block.kind, block.text, block.call_id, block.input) == (
+                        twin.kind,
+                        twin.text,
+                        twin.call_id,
+                        twin.input,
+                    )
+
+
+def test_states_survive_storing_at_every_line(store: Hansard, name: str) -> None:
+    client = generic(name)
+    for id_, kind, content in logs(store):
+        whole, pieces = _texts(client, [content]), []
+        state, kept = State(), b""
+        lines = list(client.lines([content], 0))
+        for offset, line in lines:
+            state = load(dump_state(state))
+            client.fold(id_ << 40, kind, "p", "", "", state, lambda _key: None).take(line, offset)
+            fold = client.text_fold(kind, kept)
+            pieces += fold.take(line, offset) or []
+            kept = fold.kept()
+        assert pieces == whole
+        once = State()
+        fold_once = client.fold(id_ << 40, kind, "p", "", "", once, lambda _key: None)
+        for offset, line in lines:
+            fold_once.take(line, offset)
+        assert dump_state(state) == dump_state(once)
+
+
+def _texts(client: GenericClient, pieces: list[bytes]) -> list[Any]:
+    fold = client.text_fold("main", b"")
+    return [found for offset, line in client.lines(pieces, 0) for found in fold.take(line, offset) or ()]
+
+
+def test_damage_stays_in_its_line(store: Hansard, name: str, history: History, soak: int) -> None:
+    client = generic(name)
+    dice = random.Random(7)
+    for id_, kind, content in logs(store):
+        lines = content.split(b"\n")
+        if len(lines) < 4:
+            continue
+        for number in range(MUTANTS * soak // len(HISTORIES)):
+            place = dice.randrange(len(lines) - 1)
+            damaged = BYTEWISE[number % len(BYTEWISE)](dice, lines[place], dice.choice(lines[:-1]))
+            mutant = b"\n".join([*lines[:place], damaged.replace(b"\n", b" "), *lines[place + 1 :]])
+            state = State()
+            fold = client.fold(id_ << 40, kind, "p", "", "", state, lambda _key: None)
+            kept = list(client.lines([mutant], 0))
+            for offset, line in kept:
+                fold.take(line, offset)
+                fold.issues.end_line(fold.rows.issues, has_records=True)
+            dump_state(state)
+            after = {text.text for found in _texts(client, [mutant]) for text in found.texts if text.kind != "title"}
+            if history.is_log:
+                own = {text.text for found in _texts(client, [lines[place] + b"\n"]) for text in found.texts}
+                before = {
+                    text.text for found in _texts(client, [content]) for text in found.texts if text.kind != "title"
+                }
+                assert before - own <= after, damaged
+            json.dumps(sorted(after))[:1]
