@@ -205,3 +205,26 @@ def test_the_directories_are_those_of_the_platform(monkeypatch: pytest.MonkeyPat
         monkeypatch.setenv(name, named) if named is not None else monkeypatch.delenv(name)
     assert config_path() == os.path.join(platformdirs.user_config_dir("hansard", appauthor=False), "config.toml")
     assert config.load({}).home == platformdirs.user_data_dir("hansard", appauthor=False)
+
+
+def test_clients_can_be_left_out_or_read_elsewhere(home: Path) -> None:
+    for name in (".claude/projects", ".codex/sessions/2026", "old/sessions/2025"):
+        (home / name).mkdir(parents=True)
+    assert config.load({}).roots == (str(home / ".codex"), str(home / ".claude"))
+    write("[clients]\ncodex = false")
+    settings = config.load({})
+    assert settings.roots == (str(home / ".claude"),)
+    assert [(item.client, item.path, item.reason) for item in settings.unread()] == [
+        ("codex", str(home / ".codex"), "switched off")
+    ]
+    write("[clients]\ncodex = '~/old'\nclaude-code = false")
+    assert config.load({}).roots == (str(home / "old"),)
+
+
+@pytest.mark.parametrize(
+    "text", ["clients = 1", "[clients]\ncodex = true", "[clients]\ncodex = []", "[clients]\ncodex = [1]"]
+)
+def test_a_mistake_about_clients_is_told(text: str) -> None:
+    write(text)
+    with pytest.raises(UsageError, match=r"below \[clients\] write"):
+        config.load({})

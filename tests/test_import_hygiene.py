@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from hansard.clients import BUILT_IN
 from hansard.demo import write_history
 
 UNWANTED = set(
@@ -82,3 +83,13 @@ def test_a_warm_command_loads_little_of_the_standard_library(command: str, synce
 def test_a_search_loads_no_openssl(synced: Path) -> None:
     common = ["--home", str(synced / "store"), "--root", str(synced / "claude")]
     assert "_hashlib" not in loaded_by(COMMAND.format(["search", "error", *common]))
+
+
+def test_clients_without_a_history_are_not_imported(synced: Path) -> None:
+    common = ["--home", str(synced / "store"), "--root", str(synced / "claude")]
+    code = COMMAND.format(["sessions", *common])
+    code += "\nprint(*[name for name in sys.modules if name.startswith('hansard.clients.')])"
+    done = subprocess.run([sys.executable, "-c", f"import sys\n{code}"], capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[2] for name in done.stdout.splitlines()[-1].split()}
+    assert "claude_code" in loaded
+    assert not loaded & {"generic", "generic_fold", "elsewhere", *(name.replace("-", "_") for name in BUILT_IN)}

@@ -13,14 +13,24 @@ from hansard.errors import UsageError
 from hansard.model.tools import CLAUDE_CODE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from importlib.metadata import EntryPoint
 
     from hansard.clients.protocol import Client
 
 GROUP = "hansard.clients"
 _LONGEST = 1 << 20  # bytes of a package's entry points
-__all__ = ["BUILT_IN", "CLAUDE_CODE", "GROUP", "BuiltIn", "all_clients", "client_of", "likely_clients", "usual_clients"]
+__all__ = [
+    "BUILT_IN",
+    "CLAUDE_CODE",
+    "GROUP",
+    "BuiltIn",
+    "all_clients",
+    "client_of",
+    "likely_clients",
+    "places_of",
+    "usual_clients",
+]
 
 
 class BuiltIn(NamedTuple):
@@ -34,14 +44,7 @@ class BuiltIn(NamedTuple):
 
     def is_used(self, environ: Mapping[str, str], home: str) -> bool:
         """Whether one of the usual places exists."""
-        import os
-
-        for place in self.places:
-            first, slash, rest = place.partition("/")
-            base = home if first == "~" else environ.get(first[1:], "")
-            if base and os.path.isdir(base + slash + rest):
-                return True
-        return False
+        return any(places_of(self.places, environ, home))
 
     def may_own(self, path: str) -> bool:
         """Whether a directory looks like a root of the client."""
@@ -70,6 +73,17 @@ BUILT_IN: dict[str, BuiltIn] = {
     ),
 }
 """By name; Claude Code, which everything else is measured by, is not among them."""
+
+
+def places_of(places: Iterable[str], environ: Mapping[str, str], home: str) -> Iterator[str]:
+    """Those of some places that exist; they are written as in `BuiltIn`."""
+    import os
+
+    for place in places:
+        first, slash, rest = place.partition("/")
+        base = home if first == "~" else environ.get(first[1:], "")
+        if base and os.path.isdir(base + slash + rest):
+            yield base + slash + rest
 
 
 @cache
@@ -109,11 +123,10 @@ def all_clients() -> list[Client]:
     return [client_of(name) for name in _names(BUILT_IN)]
 
 
-def usual_clients(environ: Mapping[str, str], home: str) -> list[Client]:
-    """The clients that may have a history in its usual place."""
-    return [
-        client_of(name) for name in _names(name for name, known in BUILT_IN.items() if known.is_used(environ, home))
-    ]
+def usual_clients(environ: Mapping[str, str], home: str, without: Collection[str] = ()) -> list[Client]:
+    """The clients that may have a history in its usual place, except some."""
+    used = _names(name for name, known in BUILT_IN.items() if name not in without and known.is_used(environ, home))
+    return [client_of(name) for name in used if name not in without]
 
 
 def likely_clients(path: str) -> list[Client]:

@@ -1,7 +1,7 @@
 """Directories as roots: which client wrote what is in them."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -11,9 +11,9 @@ from hansard.sources.names import printable
 from hansard.sources.roots import Root, path_inside
 
 
-def default_root_paths(environ: Mapping[str, str], home: str) -> list[str]:
-    """The roots of a user who named none."""
-    return [path for client in usual_clients(environ, home) for path in client.default_roots(environ, home)]
+def default_root_paths(environ: Mapping[str, str], home: str, without: Collection[str] = ()) -> list[str]:
+    """The roots of a user who named none, except those of some clients."""
+    return [path for client in usual_clients(environ, home, without) for path in client.default_roots(environ, home)]
 
 
 def open_root(path: str) -> Root:

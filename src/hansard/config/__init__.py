@@ -12,11 +12,13 @@ from hansard.errors import UsageError
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
+    from hansard.model.files import UnreadHistory
     from hansard.model.ledger import Limit, PriceOverride
 
 DEFAULT_MAX_FILE_MB = 64
 KEYS = {
     "roots": "source roots to read: Claude config directories or projects directories; a path or a list of paths",
+    "clients": "which agents' histories are read: below [clients], NAME = false leaves a client out, and NAME = a path or a list of paths replaces its usual directories",
     "follow_links": "directories outside the roots that links in the roots may point into; a path or a list of paths",
     "max_file_mb": "the largest side file (tool result, image, ...) to keep, in MiB; `hansard status` lists larger ones",
     "timezone": "the time zone of days, weeks and months in reports, e.g. Europe/Berlin; by default the system's",
@@ -45,6 +47,13 @@ class Settings(NamedTuple):
     keep_login: bool = False
     tui_remember: bool = False
     groups: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    switched_off: tuple[str, ...] = ()  # clients
+
+    def unread(self) -> list[UnreadHistory]:
+        """Histories on this machine that are not read."""
+        from hansard.clients.elsewhere import find_unread
+
+        return find_unread(os.environ, os.path.expanduser("~"), self.roots, self.switched_off)
 
     def open(self, *, redact: bool = False) -> Hansard:
         """Open the engine on this store and these roots."""
@@ -91,6 +100,7 @@ def load(
         keep_login=values.get("keep_login", False),
         tui_remember=values.get("tui_remember", False),
         groups=_groups(path, values.get("groups", {})),
+        switched_off=tuple(name for name, given in values.get("clients", {}).items() if given is False),
     )
 
 
@@ -110,7 +120,11 @@ def _default_roots(
 
     if not environ.get("CLAUDE_CONFIG_DIR") and values.get("roots"):
         return [*_paths(path, values, "roots")], path
-    return default_root_paths(environ, user), "CLAUDE_CONFIG_DIR"
+    chosen = values.get("clients")
+    if not chosen:
+        return default_root_paths(environ, user), "CLAUDE_CONFIG_DIR"
+    named = [root for name, given in chosen.items() if given for root in _paths(path, chosen, name)]
+    return [*default_root_paths(environ, user, chosen), *named], path
 
 
 def _paths(path: str, values: Mapping[str, Any], name: str) -> tuple[str, ...]:
@@ -151,6 +165,19 @@ def _read_file() -> tuple[str, dict[str, Any]]:
     return path, _checked(path, values)
 
 
+def _check_clients(path: str, chosen: Any) -> None:
+    if isinstance(chosen, dict):
+        for name, given in chosen.items():
+            if isinstance(given, str):
+                chosen[name] = [given]
+        if all(
+            given is False or (isinstance(given, list) and given and all(isinstance(one, str) and one for one in given))
+            for given in chosen.values()
+        ):
+            return
+    raise UsageError(f'{path}: below [clients] write e.g. codex = false, or codex = ["~/.codex", "/backup/codex"]')
+
+
 def _checked(path: str, values: dict[str, Any]) -> dict[str, Any]:
     unknown = sorted(set(values) - set(KEYS))
     if unknown:
@@ -161,6 +188,7 @@ def _checked(path: str, values: dict[str, Any]) -> dict[str, Any]:
             paths = values[name] = [paths]
         if not isinstance(paths, list) or not all(isinstance(given, str) and given for given in paths):
             raise UsageError(f"{path}: {name} must be a list of paths, e.g. {name} = {example}")
+    _check_clients(path, values.get("clients", {}))
     limit = values.get("max_file_mb", DEFAULT_MAX_FILE_MB)
     from decimal import Decimal
 

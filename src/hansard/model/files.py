@@ -154,3 +154,13 @@ class Problem(Struct, frozen=True):
     def is_kept(self) -> bool:
         """Whether its bytes are in the record."""
         return self.stage != "read"
+
+
+class UnreadHistory(Struct, frozen=True):
+    """A directory with conversations that are not read."""
+
+    client: str
+    path: str
+    files: int  # at most 10,000 are counted
+    bytes: int
+    reason: str  # "not supported" or "switched off"

@@ -17,7 +17,7 @@ from hansard.clients import client_of
 from hansard.errors import HansardError
 from hansard.files import is_alive
 from hansard.model.fields import Timestamp
-from hansard.model.files import Drift, IssueExample, IssueKind, Problem
+from hansard.model.files import Drift, IssueExample, IssueKind, Problem, UnreadHistory
 from hansard.model.time import from_milliseconds
 from hansard.query.duplicates import find_copies
 from hansard.query.integrity_check import CheckedPages, check_pages, is_damaged, read_ahead
@@ -77,6 +77,7 @@ class RootStatus(Struct, frozen=True):
     running: int
     unreadable: tuple[str, ...]
     unfollowed_links: tuple[UnfollowedLink, ...] = ()
+    client: str = ""
 
 
 class Status(Struct, frozen=True):
@@ -112,6 +113,8 @@ class Status(Struct, frozen=True):
     """Sessions in which nothing was said; no other figure counts them as sessions."""
     unproven: int = 0
     """Contents read while their file was being written, and not yet found in it again."""
+    unread: tuple[UnreadHistory, ...] = ()
+    """Histories on this machine that are not read, where a front end looked for them."""
 
 
 def read_status(
@@ -235,6 +238,7 @@ def read_health(
             sum(map(_is_alive, client_of(root.client).running(root))),
             tuple(f"{item.path}: {item.reason}" for item in unreadable),
             tuple(_unfollowed(root, left_out, known.paths() if any(item.target for item in left_out) else ())),
+            root.client,
         )
         looked.append(LookedAtRoot(status, found, known))
     return Health(heartbeat(home), list_problems(reader, record), tuple(looked))

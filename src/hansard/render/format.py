@@ -13,19 +13,20 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING
 
 from hansard.model.time import MONTHS
-from hansard.model.tools import mcp_parts
+from hansard.model.tools import CLAUDE_CODE, mcp_parts
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:
     from hansard.model.blame import BlameReport, Commit, CommitPage, CommitReport, Contribution, RecordedEdit
     from hansard.model.display import CallFacts, Turn
-    from hansard.model.files import Problem
+    from hansard.model.files import Problem, UnreadHistory
     from hansard.model.ledger import Budget, Tokens, UsageRow
     from hansard.model.search import PromptPage
     from hansard.model.sessions import Session
     from hansard.model.threads import Agent
     from hansard.thread.structure import OutlineTurn
 
+_NEVER_DELETED = 36_500  # days
 _NOTICEABLE = timedelta(seconds=1)
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
@@ -64,6 +65,22 @@ def incomplete(problems: Sequence[Problem]) -> str:
         counts.append(f"{many(len(problems) - unkept, 'file')} could not be indexed")
     first = problems[0]
     return f"{' and '.join(counts)}, first {one_line(first.subject)}: {one_line(first.reason)}"
+
+
+def clean_up(days: int) -> str:
+    """When a client deletes its transcripts; some never do."""
+    return f"clean-up after {many(days, 'day')}" if days < _NEVER_DELETED else "no clean-up"
+
+
+def of_client(name: str) -> str:
+    """The client before what is said about it, unless it is Claude Code, which is not mentioned."""
+    return f"{one_line(name)}: " if name not in ("", CLAUDE_CODE) else ""
+
+
+def describe_unread(item: UnreadHistory) -> str:
+    """A history that is there and not read."""
+    count = many(item.files, "file")
+    return f"{item.client}: {count}, {size(item.bytes)} in {one_line(item.path)} ({item.reason})"
 
 
 def odd_lines(count: int) -> str:

@@ -226,6 +226,8 @@ def _environment() -> Environment:
         agent_counts=formatting.agent_counts,
         attributed_cost=formatting.attributed_cost,
         many=formatting.many,
+        clean_up=formatting.clean_up,
+        of_client=formatting.of_client,
         machine=formatting.machine,
         line=cut_line,
         segment=lambda text: quote(str(text), safe=""),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from hansard.cli.context import Command, Context, closed_roots, common, has_store, no_roots, now, reads, warn
 from hansard.cli.output.progress import SyncBar
-from hansard.errors import HansardError, Incomplete, NotFound, SourceUnreadable, StoreBusy
-from hansard.render.format import incomplete, many, odd_lines, size
+from hansard.errors import HansardError, Incomplete, NotFound, SourceUnreadable, StoreBusy, UsageError
+from hansard.render.format import describe_unread, incomplete, many, odd_lines, size
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:
@@ -23,8 +24,15 @@ BUSY = "another process is syncing this store and did not finish in time: try ag
 @click.option(
     "--reread", is_flag=True, help="Compare every file in full with the stored copy, even if its date is unchanged."
 )
+@click.option(
+    "--client",
+    "clients",
+    multiple=True,
+    metavar="NAME",
+    help="Read only this client's roots, e.g. codex; may be repeated.",
+)
 @common
-def sync(cli: Context, reread: bool) -> None:
+def sync(cli: Context, reread: bool, clients: tuple[str, ...]) -> None:
     """Store and index what is new in the source roots.
 
     Commands that read the history sync first, so run this only from a scheduler, or for the first sync. Exits with 10
@@ -33,12 +41,17 @@ def sync(cli: Context, reread: bool) -> None:
     Examples:
       hansard sync
       hansard sync --reread
+      hansard sync --client codex
       hansard sync --root ~/.claude --root /backup/claude --json
     """
     cli.must_sync("sync")
     with cli.engine() as h:
         if not h.roots and not has_store(h):
             raise no_roots()
+        if clients:
+            h.roots = tuple(root for root in h.roots if root.client in clients)
+            if missing := sorted(set(clients).difference(root.client for root in h.roots)):
+                raise UsageError(f"no root of {', '.join(missing)}: `hansard status` lists the roots and their clients")
         with SyncBar(after=0.3) as bar:
             report = h.sync(listener=bar, wait_seconds=10, reread=reread, compare_bytes=None)
         problems = h.problems() if report.problems else ()
@@ -84,7 +97,7 @@ def status(cli: Context) -> None:
       hansard status --json
     """
     with cli.reading(early=True, waits=False) as h:
-        answer = h.status(as_synced=True)
+        answer = replace(h.status(as_synced=True), unread=tuple(cli.settings().unread()))
     if cli.as_json:
         cli.emit(answer)
     else:
@@ -113,6 +126,8 @@ def doctor(cli: Context) -> None:
         if error.exit_code <= 2:  # the question is wrong, not the store
             raise
         answer = Diagnosis((Finding("error", "store", str(error)),), (), ())
+    unread = tuple(Finding("note", "not read", describe_unread(item)) for item in cli.settings().unread())
+    answer = replace(answer, findings=(*answer.findings, *unread))
     if cli.as_json:
         cli.emit(answer)
     else:

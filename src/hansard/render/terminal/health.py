@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from hansard.model.table import Column, Table
-from hansard.render.format import ago, ahead, incomplete, many, odd_lines, size
+from hansard.render.format import ago, ahead, clean_up, describe_unread, incomplete, many, odd_lines, of_client, size
 from hansard.render.terminal.tables import draw_table
 from hansard.render.text import Paint, fit, fit_path, one_line, wrap
 
@@ -73,7 +73,7 @@ def status_lines(
                 ("Root", fit_path(one_line(root.path), columns - 12)),
                 (
                     "",
-                    f"{many(root.files, 'file')}, {size(root.bytes)}; clean-up after {many(root.cleanup_days, 'day')}{running}",
+                    f"{of_client(root.client)}{many(root.files, 'file')}, {size(root.bytes)}; {clean_up(root.cleanup_days)}{running}",
                 ),
                 *(("", f"cannot read {one_line(line)}") for line in root.unreadable[:_SHOWN]),
                 *(("", one_line(describe_link(link))) for link in root.unfollowed_links[:_SHOWN]),
@@ -81,6 +81,8 @@ def status_lines(
             columns,
             paint,
         )
+    if answer.unread:
+        yield from _facts([("Not read", describe_unread(item)) for item in answer.unread], columns, paint)
     if not answer.roots:
         yield from _facts([("Root", "none: nothing new can be synced")], columns, paint)
     yield ""
