@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from hansard.sources.names import escape, printable
 from hansard.sources.roots import FileKind, LayoutFolder, Root, path_inside
-from hansard.sources.tail import FileStatus, status_numbers
+from hansard.sources.tail import PACKED, FileStatus, status_numbers
 
 
 class Found(Struct):
@@ -21,6 +21,7 @@ class Found(Struct):
     ctime_ns: int
     inode: int
     mode: int
+    is_packed: bool = False  # the client has compressed it, and added an ending to its name
 
     @property
     def status(self) -> FileStatus:
@@ -68,6 +69,9 @@ def discover(root: Root) -> Walk:
         for name, kind in root.layout.files.items():
             walk.loose(os.path.join(root.config, name), name, kind)
     walk.follow_links()
+    if walk.packed:  # a plain one is newer: the client unpacked it to go on with it
+        plain = {file.path for file in walk.found}
+        walk.found += [file for file in walk.packed if file.path not in plain]
     return walk.found, walk.unreadable, walk.left_out
 
 
@@ -90,6 +94,7 @@ class _Walk:
         self.links: list[
             tuple[str, str, str, LayoutFolder]
         ] = []  # relative path, absolute path, real name, place it lies in
+        self.packed: list[Found] = []
         self.walked: set[str] = set()  # real paths of the trees that were walked
 
     def top(self, name: str) -> None:
@@ -108,6 +113,7 @@ class _Walk:
         add = self.found.append
         scandir = os.scandir
         new, numbers = Found, status_numbers
+        packed = self.root.layout.has_packed
         stack = [(folder, relative, place, real)]
         while stack:
             folder, relative, place, real = stack.pop()
@@ -122,6 +128,13 @@ class _Walk:
                         try:
                             if entry.is_file(follow_symlinks=False):
                                 kind = kind_of(name)
+                                if kind is None and packed and name.endswith(PACKED):
+                                    kind = kind_of(name[: -len(PACKED)])
+                                    if kind is not None and kind.is_log:
+                                        plain = path[: -len(PACKED)]
+                                        self.packed.append(new(plain, kind, *numbers(entry.stat()), is_packed=True))
+                                        continue
+                                    kind = None
                                 if kind is None:
                                     self._leave_out(path, entry, _NOT_OURS)
                                     continue

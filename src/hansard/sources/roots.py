@@ -89,6 +89,8 @@ class Layout(Struct, eq=False):
     """The folders that are read, by name; `main` is one of them."""
     files: dict[str, FileKind] = field(default_factory=dict)
     """Files of the directory itself."""
+    has_packed: bool = False
+    """Whether the client compresses old logs: `x.jsonl.zst` is the same log as `x.jsonl`, which it replaces."""
 
     def kind_of(self, path: str) -> FileKind | None:
         """Give the kind of the file at a relative path, None for what is not kept."""

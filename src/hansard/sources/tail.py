@@ -16,6 +16,9 @@ RACY_NS = 2_000_000_000  # the coarsest file clock in use (FAT)
 # session is looked at many times a second. What it grew by counts as unproven until all of the log has been compared: a part
 # of it at each look, or all of it at the first look after it came to rest.
 LARGE = 16 << 20
+PACKED = ".zst"
+"""How the name of a log ends that its client has compressed; it is the same log as before."""
+LARGEST_UNPACKED = 8 << 30
 _HELD = 1 << 20  # new bytes that are held in memory while the bytes before them are compared
 
 _LARGEST = (1 << 63) - 1  # of an SQLite integer; a time in the year 2400 needs more, and so do some inodes (ReFS)
@@ -96,12 +99,14 @@ class Verdict(StrEnum):
 class Tail:
     """An open file, ready to give its new bytes; use it in a `with`."""
 
-    def __init__(self, file: BinaryIO, seen_ns: int, mark: Mark | None) -> None:
-        """Hold the file as it was when opened; `open_tail` decides the verdict."""
+    def __init__(self, file: BinaryIO, seen_ns: int, mark: Mark | None, packed: BinaryIO | None = None) -> None:
+        """Hold the file as it was when opened; `open_tail` decides the verdict. `packed` is what it was unpacked from."""
         self.verdict = Verdict.NEW
-        self.status = file_status(os.fstat(file.fileno()))
-        self.size = self.status.size
         self._file = file
+        self._source = packed or file
+        self._unpacked = None if packed is None else os.fstat(file.fileno()).st_size
+        self.status = self._status()
+        self.size = self.status.size
         self._seen_ns = seen_ns
         self._since_ns = seen_ns
         if mark is not None and _same_status(self.status, mark) and mark.since_ns <= seen_ns:
@@ -123,6 +128,11 @@ class Tail:
 
     def close(self) -> None:
         self._file.close()
+        self._source.close()
+
+    def _status(self) -> FileStatus:
+        status = file_status(os.fstat(self._source.fileno()))
+        return status if self._unpacked is None else status._replace(size=self._unpacked)
 
     def pieces(self, size: int = 1 << 20) -> Iterator[bytes]:
         """Give the bytes that are new, up to the size that the file had when it was opened."""
@@ -140,7 +150,7 @@ class Tail:
 
     def has_moved(self) -> bool:
         """Whether the file was written or replaced since it was opened, so that what was read may never have stood in it."""
-        return file_status(os.fstat(self._file.fileno())) != self.status
+        return self._status() != self.status
 
     def proves(self) -> bool:
         """Tell whether the file held all the bytes before the mark and all that were read since at one moment.
@@ -240,18 +250,42 @@ def open_tail(
     (REPLACED when it is another file by inode too). Where they agree, the whole prefix is compared through `same_prefix`, which
     gets the file at position 0 and says whether it begins with the kept bytes: an edit in the middle followed by an append looks
     like growth. A large log that is being written right now is not compared here, so `Tail.proves` says no. `reread` compares whatever
-    the status says.
+    the status says. A path that ends with `.zst` is that of a compressed log, of which the content is judged.
     """
     seen_ns = clock()  # before the status, so that a write after it cannot look settled
     file = open(path, "rb", opener=_open_without_waiting)  # noqa: SIM115 - the Tail closes it
     try:
-        tail = Tail(file, seen_ns, mark)
+        tail = Tail(_unpacked(file), seen_ns, mark, file) if path.endswith(PACKED) else Tail(file, seen_ns, mark)
         if mark is not None:
             tail.verdict = tail._judge(mark, same_prefix, reread=reread)  # noqa: SLF001 - the two are one
     except BaseException:
         file.close()
         raise
     return tail
+
+
+def _unpacked(file: BinaryIO) -> BinaryIO:
+    """The content of a compressed file, in a file without a name."""
+    from tempfile import TemporaryFile
+
+    from zstandard import ZstdDecompressor, ZstdError
+
+    content = TemporaryFile()  # noqa: SIM115 - the Tail closes it
+    try:
+        with ZstdDecompressor().stream_reader(file, read_across_frames=True, closefd=False) as reader:
+            while (piece := reader.read(1 << 20)) and content.tell() <= LARGEST_UNPACKED:
+                content.write(piece)
+        content.flush()
+    except ZstdError as error:
+        content.close()
+        raise OSError(errno.EINVAL, f"cannot be unpacked ({error})", file.name) from error
+    except BaseException:
+        content.close()
+        raise
+    if content.tell() > LARGEST_UNPACKED:
+        content.close()
+        raise OSError(errno.EFBIG, f"more than {LARGEST_UNPACKED:,} bytes when it is unpacked", file.name)
+    return content
 
 
 def unseen_mark(offset: int, head: bytes, last: bytes) -> Mark:

@@ -13,7 +13,7 @@ from hansard.record.chain import LOG
 from hansard.record.store import GONE, LIVE, Known, Record
 from hansard.sources.discover import Found
 from hansard.sources.roots import FileKind
-from hansard.sources.tail import Mark, Tail, Verdict, open_tail
+from hansard.sources.tail import PACKED, Mark, Tail, Verdict, open_tail
 from hansard.sync import newest
 from hansard.sync.report import COMPARE_BYTES, ProgressReporter
 from hansard.sync.survey import RootSurvey, coming
@@ -137,7 +137,7 @@ class RecordWriter:
 
     def _file(self, file: Found, known: Known | None, root_id: int, result: RootSurvey) -> None:
         """Keep what is new in one file; one that cannot be kept is noted with the reason."""
-        place = result.root.locate(file.path)
+        place = result.root.locate(file.path) + (PACKED if file.is_packed else "")
         before = self.kept.bytes_read
         reason = ""
         try:

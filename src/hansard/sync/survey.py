@@ -102,6 +102,10 @@ def _survey_root(record: Files, result: RootSurvey, max_file: int, *, reread: bo
         trouble = failed.pop(file.path, None) if failed else None
         if trouble is not None and not reread and _still_fails(trouble, file, moment):
             result.unreadable.append(f"{root.locate(file.path)}: {trouble.reason}")
+        elif file.is_packed and status is not None:
+            file.size = status[0]  # of its content, unless the other numbers tell that it is another one
+            if reread or status != (file.size, file.mtime_ns, file.ctime_ns, file.inode):
+                unproved.append(file)
         elif reread or status != (file.size, file.mtime_ns, file.ctime_ns, file.inode):
             unproved.append(file)
     known = record.known(result.root_id) if result.root_id is not None and (unproved or settled) else {}

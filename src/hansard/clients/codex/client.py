@@ -45,6 +45,7 @@ class Codex(GenericClient):
         main="sessions",
         folders={"sessions": _ROLLOUTS, "archived_sessions": _ROLLOUTS},
         files={_INDEX: FileKind.TITLE, "history.jsonl": FileKind.HISTORY},
+        has_packed=True,
     )
     tools: Mapping[str, ToolKind] = {
         "exec_command": "shell",
