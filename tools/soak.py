@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hansard.clients.roots import open_roots
-from hansard.model.requests import VerifyRequest
+from hansard.model.store_requests import VerifyRequest
 from hansard.record.store import Record
 from hansard.record.verify import verify
 from hansard.sync.verify import verify as verify_store

@@ -29,31 +29,7 @@ from hansard.clients import client_of
 from hansard.clients.roots import open_roots
 from hansard.errors import NotFound, StoreCorrupt
 from hansard.model.gate import Redact, gated, verbatim
-from hansard.model.requests import (
-    BlameRequest,
-    BlocksRequest,
-    CallsRequest,
-    CommitsRequest,
-    ExplainRequest,
-    ExportRequest,
-    FacetsRequest,
-    FileHistoryRequest,
-    FilesRequest,
-    FolderRequest,
-    GrepRequest,
-    LedgerRequest,
-    LostSessionsRequest,
-    ProjectsRequest,
-    PromptsRequest,
-    RestoreRequest,
-    SearchRequest,
-    SessionGroupsRequest,
-    SessionsRequest,
-    ToolsRequest,
-    UsageRequest,
-    VerifyRequest,
-    takes,
-)
+from hansard.model.questions import takes
 from hansard.query.reader import Reader
 from hansard.sources.roots import Root
 from hansard.sync.report import DEFAULT_MAX_FILE, Listener, SyncReport, SyncRequest
@@ -77,6 +53,8 @@ if TYPE_CHECKING:
     import hansard.ledger.reconcile.run
     import hansard.ledger.report
     import hansard.ledger.tool_usage
+    import hansard.model.requests
+    import hansard.model.store_requests
     import hansard.move
     import hansard.pricing.cost
     import hansard.pricing.settle
@@ -131,6 +109,23 @@ if TYPE_CHECKING:
     from hansard.model.ledger import Blocks, Budget, CurrentUsage, Limit, PriceData, PriceOverride, Rate, UsageReport
     from hansard.model.reconcile import Reconciliation
     from hansard.model.recovery import LostSessions, Reconstruction
+    from hansard.model.requests import (
+        BlocksRequest,
+        CallsRequest,
+        ExplainRequest,
+        FacetsRequest,
+        FileHistoryRequest,
+        FilesRequest,
+        FolderRequest,
+        LedgerRequest,
+        ProjectsRequest,
+        PromptsRequest,
+        SearchRequest,
+        SessionGroupsRequest,
+        SessionsRequest,
+        ToolsRequest,
+        UsageRequest,
+    )
     from hansard.model.search import Facets, PromptPage, SearchPage
     from hansard.model.sessions import (
         Activity,
@@ -143,6 +138,15 @@ if TYPE_CHECKING:
         SessionGroups,
         SessionPage,
         Tagged,
+    )
+    from hansard.model.store_requests import (
+        BlameRequest,
+        CommitsRequest,
+        ExportRequest,
+        GrepRequest,
+        LostSessionsRequest,
+        RestoreRequest,
+        VerifyRequest,
     )
     from hansard.model.threads import Agent, Conversation, ToolCall
     from hansard.move import MovePlan
@@ -254,7 +258,7 @@ class Hansard:
 
     # -- keeping current
 
-    @takes(SyncRequest)
+    @takes(lambda: SyncRequest)
     def sync(self, request: SyncRequest) -> SyncReport:
         """Store and index what is new in the source roots."""
         self._walks = {}
@@ -271,7 +275,7 @@ class Hansard:
 
     def coverage(self) -> Coverage | None:
         """How much of a large history is indexed during its first sync; None once it is complete."""
-        return hansard.query.transcripts.find_coverage(self.reader)
+        return self.reader.coverage()
 
     def rebuild(self, *, listener: Listener | None = None) -> SyncReport:
         """Rebuild both indexes from the record alone."""
@@ -357,12 +361,12 @@ class Hansard:
 
     # -- sessions and projects
 
-    @takes(SessionsRequest)
+    @takes(lambda: hansard.model.requests.SessionsRequest)
     def sessions(self, request: SessionsRequest) -> SessionPage:
         """Sessions that match the query and every other condition, newest first by default."""
         return hansard.query.sessions.list_sessions(self.reader, request)
 
-    @takes(SessionGroupsRequest)
+    @takes(lambda: hansard.model.requests.SessionGroupsRequest)
     def session_groups(self, request: SessionGroupsRequest) -> SessionGroups:
         """Sessions by project or by day, the latest first, each group with its sums and the first of its sessions."""
         return hansard.query.session_groups.list_groups(self.reader, request)
@@ -386,14 +390,14 @@ class Hansard:
         """Values with this prefix, each with a description; `kind` is session, project, model, branch, version, tool or tag."""
         return hansard.query.suggestions.suggest(self.reader, kind, beginning, limit)
 
-    @takes(ProjectsRequest)
+    @takes(lambda: hansard.model.requests.ProjectsRequest)
     def projects(self, request: ProjectsRequest) -> list[Project]:
         """Projects and what happened in them, the most recent first."""
         return hansard.query.sessions.list_projects(self.reader, request)
 
     def project_names(self) -> dict[str, str]:
         """The display name of each project by its path: the shortest unique suffix."""
-        return hansard.query.sessions.project_names(self.reader)
+        return self.reader.project_names()
 
     def activity(self, *, since: datetime | None = None, until: datetime | None = None) -> Activity:
         """How much happened between two times."""
@@ -479,22 +483,22 @@ class Hansard:
         """Changes that tool calls made to files: in one session, to paths that contain `path`, or everywhere."""
         return hansard.query.prompts.list_file_changes(self.reader, self._id(name), path)
 
-    @takes(FilesRequest)
+    @takes(lambda: hansard.model.requests.FilesRequest)
     def files(self, request: FilesRequest) -> FilePage:
         """Files that tool calls changed, the last changed first by default."""
         return hansard.query.tool_calls.list_files(self.reader, request)
 
-    @takes(FolderRequest)
+    @takes(lambda: hansard.model.requests.FolderRequest)
     def folder(self, request: FolderRequest) -> FolderPage:
         """The changed files of one folder, and its subfolders."""
         return hansard.query.tool_calls.list_folder(self.reader, request)
 
-    @takes(FileHistoryRequest)
+    @takes(lambda: hansard.model.requests.FileHistoryRequest)
     def file_history(self, request: FileHistoryRequest) -> FileHistory:
         """What tool calls did to one file, the newest first; with `reads` also those that did not change it."""
         return hansard.query.tool_calls.read_history(self.reader, request)
 
-    @takes(CallsRequest)
+    @takes(lambda: hansard.model.requests.CallsRequest)
     def calls(self, request: CallsRequest) -> CallPage:
         """Tool calls, newest first by default; `subjects` adds what each is about, `outputs` how its result begins."""
         page = hansard.query.tool_calls.list_calls(self.reader, request)
@@ -521,7 +525,7 @@ class Hansard:
         """A listed call with its input and its result; None if the record no longer has it."""
         return hansard.thread.locate.read_listed(self.reader, self.record, call)
 
-    @takes(PromptsRequest)
+    @takes(lambda: hansard.model.requests.PromptsRequest)
     def prompts(self, request: PromptsRequest) -> PromptPage:
         """Everything typed, newest first, including what only history.jsonl has; `unique` lists equal texts once."""
         return hansard.query.prompts.list_prompts(self.reader, request)
@@ -532,17 +536,17 @@ class Hansard:
 
     # -- search
 
-    @takes(SearchRequest)
+    @takes(lambda: hansard.model.requests.SearchRequest)
     def search(self, request: SearchRequest) -> SearchPage:
         """The matches of a query, the best first; with `group` the best sessions."""
         return hansard.query.search.pages.Search(self.reader, request).page(self._record_or_none())
 
-    @takes(SearchRequest)
+    @takes(lambda: hansard.model.requests.SearchRequest)
     def count(self, request: SearchRequest) -> int:
         """The number of matches, copies in forks and former generations included."""
         return hansard.query.search.pages.Search(self.reader, request, exact=True).finder.count()
 
-    @takes(FacetsRequest)
+    @takes(lambda: hansard.model.requests.FacetsRequest)
     def facets(self, request: FacetsRequest) -> Facets:
         """The newest matches of a query counted by project, tool, kind, model, day and month."""
         return hansard.query.search.pages.Search(self.reader, request).facets(request.most)
@@ -557,7 +561,7 @@ class Hansard:
 
     # -- git
 
-    @takes(BlameRequest)
+    @takes(lambda: hansard.model.store_requests.BlameRequest)
     def blame(self, request: BlameRequest) -> BlameReport:
         """For each line of a file the commit, and the session and turn whose edit wrote it."""
         return hansard.git.blame.blame_file(self._threads(), self._edit_cache(), request)
@@ -570,7 +574,7 @@ class Hansard:
         """The full hash of a commit; None if the repository has no such commit."""
         return hansard.git.repository.Repository.find(repository).resolve(name)
 
-    @takes(CommitsRequest)
+    @takes(lambda: hansard.model.store_requests.CommitsRequest)
     def commits(self, request: CommitsRequest) -> CommitPage:
         """The commits that a session contributed to, or those of all sessions in a repository; the newest first.
 
@@ -589,7 +593,7 @@ class Hansard:
         threads, cache = self._threads(), self._edit_cache()
         return hansard.git.notes.note_commit(threads, cache, commit, repository, __version__, write=write)
 
-    @takes(LostSessionsRequest)
+    @takes(lambda: hansard.model.store_requests.LostSessionsRequest)
     def lost_sessions(self, request: LostSessionsRequest) -> LostSessions:
         """Sessions whose transcript is gone from the record and every root, and what is left of them; the newest first."""
         return hansard.git.recovery.list_lost(self.reader, self._record_or_none(), request)
@@ -678,25 +682,25 @@ class Hansard:
 
     # -- the ledger
 
-    @takes(UsageRequest)
+    @takes(lambda: hansard.model.requests.UsageRequest)
     def usage(self, request: UsageRequest) -> UsageReport:
         """Tokens and cost, by one dimension or several; the rows add up to the totals."""
         with self._ledger(request) as ledger:
             return hansard.ledger.report.make_report(ledger, request)
 
-    @takes(BlocksRequest)
+    @takes(lambda: hansard.model.requests.BlocksRequest)
     def blocks(self, request: BlocksRequest) -> Blocks:
         """Five-hour blocks in order and the gaps between them, with a projection for the current one."""
         with self._ledger(request) as ledger:
             return hansard.ledger.blocks.make_blocks(ledger)
 
-    @takes(ToolsRequest)
+    @takes(lambda: hansard.model.requests.ToolsRequest)
     def tools(self, request: ToolsRequest) -> ToolReport:
         """How often each tool was called, how long that took, how often it failed; the same calls as in `usage`."""
         with self._ledger(request) as ledger:
             return hansard.ledger.tool_usage.report_tools(ledger, request.name)
 
-    @takes(ExplainRequest)
+    @takes(lambda: hansard.model.requests.ExplainRequest)
     def explain(self, request: ExplainRequest) -> Explanation:
         """The messages, lines, rates and arithmetic behind a session, a time, a message, or a row of a report."""
         with self._ledger(request) as ledger:
@@ -751,7 +755,7 @@ class Hansard:
 
     # -- verbatim bytes
 
-    @takes(GrepRequest)
+    @takes(lambda: hansard.model.store_requests.GrepRequest)
     def grep(self, request: GrepRequest) -> Grep:
         """Search every stored byte, line by line; iterate over the answer for lines, or ask it for `counts()`."""
         if request.sessions is not None:
@@ -791,7 +795,7 @@ class Hansard:
 
     # -- files out
 
-    @takes(ExportRequest)
+    @takes(lambda: hansard.model.store_requests.ExportRequest)
     def export(self, request: ExportRequest) -> Exported:
         """Write sessions (None: all) to files, one for each or one for each table; unchanged files are left alone."""
         store = hansard.thread.store.ThreadStore(self.reader, self.record, redact=self.redact)
@@ -801,7 +805,7 @@ class Hansard:
             store, request, sessions, home=self.home, roots=self.roots, names=self.project_names()
         )
 
-    @takes(RestoreRequest)
+    @takes(lambda: hansard.model.store_requests.RestoreRequest)
     def plan_restore(self, request: RestoreRequest) -> list[RestoreItem]:
         """What a restore of these sessions (None: of everything) would write under `to`.
 
@@ -879,7 +883,7 @@ class Hansard:
         """Records and fields that Hansard does not know, by client version, each with its first location."""
         return hansard.query.health.list_drift(self.reader)
 
-    @takes(VerifyRequest)
+    @takes(lambda: hansard.model.store_requests.VerifyRequest)
     def verify(self, request: VerifyRequest) -> hansard.record.verify.VerifyReport:
         """Check every stored byte against its hash, every write against the hash chain, and the indexes against the record."""
         try:

@@ -21,8 +21,8 @@ from hansard.errors import StoreUnusable, UsageError
 from hansard.grep.matching_lines import MatchOptions, count_lines, find_lines, whole_lines
 from hansard.grep.pattern import compile_pattern
 from hansard.grep.search import Grep, grep
-from hansard.model.requests import GrepRequest
 from hansard.model.search import GrepFile, GrepLine
+from hansard.model.store_requests import GrepRequest
 from hansard.query.reader import Reader
 from hansard.record.schema import CHUNK
 from hansard.record.store import Record

@@ -5,11 +5,17 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from hansard.model import requests
-from hansard.model.requests import SearchRequest, SessionsRequest, field_of, takes
+from hansard.model import requests, store_requests
+from hansard.model.questions import takes
+from hansard.model.requests import SearchRequest, SessionsRequest, field_of
 from hansard.query import sessions, tool_calls
 
-KINDS = [kind for kind in vars(requests).values() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
+KINDS = [
+    kind
+    for module in (requests, store_requests)
+    for kind in vars(module).values()
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+]
 
 
 def test_every_sort_that_is_offered_is_known() -> None:
@@ -30,7 +36,7 @@ def test_described_fields(kind: type[msgspec.Struct]) -> None:
 
 def test_a_question_takes_a_request_or_its_fields() -> None:
     class Engine:
-        @takes(SearchRequest)
+        @takes(lambda: SearchRequest)
         def search(self, request: SearchRequest) -> SearchRequest:
             return request
 

@@ -204,7 +204,7 @@ def test_a_place_that_cannot_be_written_still_gets_its_answer(tmp_path: Path) ->
 
 
 def test_no_package_is_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    monkeypatch.setattr("sys.path", [])
     assert prints.installed() == "none"
 
 

@@ -69,7 +69,7 @@ def _work(work: str, config: str, home: str) -> None:
     indexing._COMMIT_BYTES = text._COMMIT_BYTES = SMALL
     keep._FIRST_COMMIT = keep._LAST_COMMIT = SMALL
     if work == "repair":
-        from hansard.model.requests import VerifyRequest
+        from hansard.model.store_requests import VerifyRequest
         from hansard.sync import verify as verifying
         from hansard.sync.verify import verify
 

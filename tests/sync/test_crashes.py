@@ -14,7 +14,7 @@ import pytest
 
 from hansard import workers
 from hansard.errors import StoreCorrupt
-from hansard.model.requests import VerifyRequest
+from hansard.model.store_requests import VerifyRequest
 from hansard.record.store import Record
 from hansard.record.verify import verify
 from hansard.storage.sqlite import PAGE_SIZE, checksum_vfs

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hansard.errors import StoreCorrupt
-from hansard.model.requests import VerifyRequest
+from hansard.model.store_requests import VerifyRequest
 from hansard.record.store import Record
 from hansard.storage.sqlite import PAGE_SIZE, checksum_vfs, connect
 from hansard.sync.remarking import naming, remark

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hansard.model.requests import VerifyRequest
+from hansard.model.store_requests import VerifyRequest
 from hansard.record.store import Record
 from hansard.storage.sqlite import PAGE_SIZE, checksum_vfs, connect
 from hansard.sync.verify import verify

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hansard.clients.protocol import Client
 
 GROUP = "hansard.clients"
-_LONGEST = 1 << 20  # bytes of a package's entry points
+_LONGEST = 1 << 16  # bytes of a package's entry points; larger buffers cost a system call each
 __all__ = [
     "BUILT_IN",
     "CLAUDE_CODE",
@@ -154,7 +154,10 @@ def _declared() -> Iterator[bool]:
     import sys
 
     section = f"[{GROUP}]".encode()
+    library = os.path.dirname(os.__file__)
     for folder in sys.path:
+        if folder in (library, f"{library}/lib-dynload"):
+            continue
         try:
             names = os.listdir(folder or ".")
         except OSError:
@@ -162,7 +165,7 @@ def _declared() -> Iterator[bool]:
         for name in names:
             if name.endswith((".dist-info", ".egg-info")):
                 try:  # `open()` would take twice as long
-                    file = os.open(os.path.join(folder, name, "entry_points.txt"), os.O_RDONLY)
+                    file = os.open(f"{folder or '.'}/{name}/entry_points.txt", os.O_RDONLY)
                 except OSError:
                     continue
                 try:

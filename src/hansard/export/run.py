@@ -31,8 +31,8 @@ from hansard.model.calendar import Zone, find_zone
 from hansard.sources.names import printable
 
 if TYPE_CHECKING:
-    from hansard.model.requests import ExportRequest
     from hansard.model.sessions import Session
+    from hansard.model.store_requests import ExportRequest
     from hansard.render.format import ProjectNames
     from hansard.sources.roots import Root
     from hansard.thread.store import ThreadStore

@@ -29,7 +29,7 @@ from hansard.model.blame import CERTAINTIES, BlamedCommit, BlamedLine, BlameRepo
 
 if TYPE_CHECKING:
     from hansard.git.cache import EditCache
-    from hansard.model.requests import BlameRequest
+    from hansard.model.store_requests import BlameRequest
     from hansard.thread.store import ThreadStore
 
 _ALWAYS = 1 << 62

@@ -31,8 +31,8 @@ from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.git.cache import EditCache
-    from hansard.model.requests import CommitsRequest
     from hansard.model.sessions import Session
+    from hansard.model.store_requests import CommitsRequest
     from hansard.thread.store import ThreadStore
 
 Listener = Callable[[int, int], None]  # commits read, commits to read

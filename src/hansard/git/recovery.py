@@ -28,7 +28,7 @@ from hansard.model.recovery import (
     RecoveredTitle,
     RecoveredTodo,
 )
-from hansard.model.requests import LostSessionsRequest
+from hansard.model.store_requests import LostSessionsRequest
 from hansard.model.time import from_milliseconds, to_milliseconds
 from hansard.query.prompts import PASTED, Typed, lost_prompts, project_at
 from hansard.query.transcripts import list_side_files, list_todos

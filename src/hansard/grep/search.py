@@ -20,8 +20,8 @@ from hansard.errors import UsageError
 from hansard.grep.file_search import FileLocation, SearchJob, Tally, search
 from hansard.grep.pool import Pool, start_helpers
 from hansard.model.gate import Redact, gated
-from hansard.model.requests import GrepRequest
 from hansard.model.search import GrepCount, GrepFile, GrepLine
+from hansard.model.store_requests import GrepRequest
 from hansard.query.compile import in_project
 from hansard.record.store import Generation, Record, Snapshot
 from hansard.workers import processors

@@ -7,7 +7,6 @@ expensive rows themselves are examined, so neither memory nor most of the time g
 from __future__ import annotations
 
 import heapq
-import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from hansard.ledger.report import names_of
 from hansard.model.explain import ExplainedRate, Explanation
 from hansard.model.ledger import Rate, Tokens
 from hansard.pricing.cost import EXACT, SUMS, ZERO, Sums, charge
+from hansard.storage import to_json
 
 if TYPE_CHECKING:
     from hansard.ledger.dimensions import Dimension
@@ -113,7 +113,7 @@ class _Charges:
             found = {row[place] for row in mine}
             unknown = f" OR {column} IS NULL" if None in found else ""
             self._where += f" AND ({column} IN (SELECT value FROM json_each(?)){unknown})"
-            self._values += (json.dumps([value for value in found if value is not None]),)
+            self._values += (to_json([value for value in found if value is not None]),)
 
     def _ask(self, sql: str, *values: Any) -> Iterator[Any]:
         """Rows that may belong to the figure: interdependent columns are only compared one by one."""
@@ -126,7 +126,7 @@ class _Charges:
         for row in self._ask(
             f"SELECT {', '.join(columns)}, {SUMS} FROM charges WHERE {self._where}"
             f" AND key NOT IN (SELECT value FROM json_each(?)) GROUP BY {groups}",
-            json.dumps(without),
+            to_json(without),
         ):
             if self._key_of(row) == self._wanted:
                 found.add(row[len(columns) - 2], row[len(columns) - 1], row[len(columns) :])

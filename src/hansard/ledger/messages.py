@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +12,7 @@ from hansard.model.explain import Charge, ExplainedClass, ExplainedLine, Explain
 from hansard.model.ledger import Tokens
 from hansard.model.time import from_milliseconds
 from hansard.pricing.cost import charge, parts, recorded
-from hansard.storage import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK, to_json
 
 if TYPE_CHECKING:
     from hansard.ledger.report import Ledger
@@ -237,9 +236,7 @@ def _relation(reader: Reader, owner: Line, line: Line) -> str:
 
 
 def _listed(names: set[str]) -> str:
-    import json
-
-    return json.dumps(sorted(names))
+    return to_json(sorted(names))
 
 
 def _why_owner(lines: list[Line]) -> str:
@@ -387,7 +384,7 @@ def lines_of(reader: Reader, record: Record, keys: Collection[str]) -> dict[str,
         records: Iterator[Any] = reader.rows(
             "SELECT id, length, uuid, ts, message_id FROM records WHERE id BETWEEN ? AND ?"
             " AND message_id IN (SELECT value FROM json_each(?)) ORDER BY id",
-            (min(messages), (transcript << OFFSET_BITS) + OFFSET_MASK, json.dumps(list(messages))),
+            (min(messages), (transcript << OFFSET_BITS) + OFFSET_MASK, to_json(list(messages))),
         )
         for record_id, length, uuid, ts, message in records:
             answer = place.read_answer(window.read(record_id & OFFSET_MASK, length))

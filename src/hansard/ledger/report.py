@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -20,6 +19,7 @@ from hansard.model.requests import MODES, USAGE_SORTS, LedgerRequest, UsageReque
 from hansard.pricing.cost import SUMS, Sums, data_of, rates_of
 from hansard.query.duplicates import find_copies
 from hansard.query.language.options import report_query
+from hansard.storage import to_json
 
 if TYPE_CHECKING:
     from hansard.ledger.dimensions import Dimension, Groups, MessageCommits
@@ -52,7 +52,7 @@ class Selection:
                 self.where, self.values, self.is_fine = asked.sql, asked.values, compiler.is_fine
         if sessions is not None:
             self.where += " AND session_id IN (SELECT value FROM json_each(?))"
-            self.values += (json.dumps(sessions),)
+            self.values += (to_json(sessions),)
 
     @property
     def source(self) -> str:
@@ -308,7 +308,7 @@ def add_work(
     answers: Any = ledger.reader.rows(
         f"SELECT {chosen} count(*), sum(is_error), sum(duration), sum(added), sum(removed) FROM ({_CALLS})"
         f" WHERE {selection.where} {'GROUP BY ' + groups if groups else ''}",
-        (json.dumps(find_copies(ledger.reader)), *selection.values),
+        (to_json(find_copies(ledger.reader)), *selection.values),
     )
     for row in answers:
         if row[len(columns)]:

@@ -5,7 +5,6 @@ SQLite has no median, so SQL returns the times of each tool as one text, which i
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ from hansard.model.time import from_milliseconds, to_milliseconds
 from hansard.model.tools import mcp_parts
 from hansard.query.compile import COUNTED_CALLS
 from hansard.query.duplicates import find_copies
-from hansard.storage import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK, from_json, to_json
 
 if TYPE_CHECKING:
     from hansard.ledger.report import Ledger
@@ -129,7 +128,7 @@ class _Tally:
         self.tools: dict[str, _Counted] = {}
         self.quarters: Counter[int] = Counter()
         self.failed: Counter[int] = Counter()
-        copies = json.dumps(find_copies(self._reader))
+        copies = to_json(find_copies(self._reader))
         query = f"{_SUMS} FROM {self._source} AND id NOT IN (SELECT value FROM json_each(?)) GROUP BY tool"
         for row in self._reader.rows(query, (*self._values, copies)):
             tool, calls, errors, added, removed, times, quarters, failed, first, last, owners = row
@@ -137,7 +136,7 @@ class _Tally:
             counted.add(calls, errors, added, removed)
             counted.times += map(int, times.split(",")) if times else ()
             counted.moments += [at for at in (first, last) if at is not None]
-            counted.sessions.update(self._sessions.get(owner, owner) for owner in json.loads(owners))
+            counted.sessions.update(self._sessions.get(owner, owner) for owner in from_json(owners))
             self.quarters.update(_numbers(quarters))
             self.failed.update(_numbers(failed))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
@@ -209,17 +210,13 @@ FILE_NAME = "prices.json"
 
 
 def installed() -> str:
-    """A fingerprint of the installed price data, without importing it."""
-    from importlib.util import find_spec
-
-    spec = find_spec("genai_prices")
-    if spec is None or not spec.submodule_search_locations:
-        return "none"
-    place = spec.submodule_search_locations[0]
-    with contextlib.suppress(OSError):
-        # The same in every environment with this version, so that several can share a store.
-        versions = [name for name in os.listdir(os.path.dirname(place)) if name.startswith("genai_prices-")]
-        return f"{','.join(sorted(versions))} {os.path.getsize(os.path.join(place, 'data.py'))}"
+    """A fingerprint of the installed price data, without importing it or the machinery that finds packages."""
+    for folder in sys.path:
+        with contextlib.suppress(OSError):
+            size = os.path.getsize(os.path.join(folder, "genai_prices", "data.py"))
+            # The same in every environment with this version, so that several can share a store.
+            versions = [name for name in os.listdir(folder or ".") if name.startswith("genai_prices-")]
+            return f"{','.join(sorted(versions))} {size}"
     return "none"
 
 

@@ -6,7 +6,6 @@ is at most `PAUSE`. Longer gaps do not count. By the clock, simultaneous session
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -18,7 +17,7 @@ from hansard.model.sessions import Activity
 from hansard.model.time import from_milliseconds, to_milliseconds
 from hansard.query.duplicates import PROMPTS, find_copies, find_prompt_copies
 from hansard.query.sessions import TIMES, active_between
-from hansard.storage import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK, to_json
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
@@ -189,7 +188,7 @@ def count_activity(reader: Reader, since: datetime | None = None, until: datetim
         f" AND x.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
         " AND coalesce(x.ts, 0) >= ?1 AND coalesce(x.ts, 0) < ?2 AND x.id NOT IN (SELECT value FROM json_each(?3))"
     )
-    copies = json.dumps([id_ for id_, count in find_prompt_copies(reader).items() if count < 0])
+    copies = to_json([id_ for id_, count in find_prompt_copies(reader).items() if count < 0])
     prompts = reader.one(
         f"{inside.format(table='prompts')} AND t.current = 1 AND x.source IN {PROMPTS}", (low, high, copies)
     )
@@ -201,7 +200,7 @@ def count_activity(reader: Reader, since: datetime | None = None, until: datetim
             " coalesce(sum(cache_read), 0), coalesce(sum(cache_write_5m + cache_write_1h), 0) FROM spending"
         )
     else:
-        calls = reader.one(inside.format(table="tool_calls"), (low, high, json.dumps(find_copies(reader))))
+        calls = reader.one(inside.format(table="tool_calls"), (low, high, to_json(find_copies(reader))))
         usage = reader.one(
             "SELECT count(*), coalesce(sum(input), 0), coalesce(sum(output), 0), coalesce(sum(cache_read), 0),"
             " coalesce(sum(cache_write), 0) FROM usage WHERE ts >= ?1 AND ts < ?2",

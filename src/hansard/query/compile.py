@@ -6,7 +6,6 @@ otherwise to its session. Words must occur together in one text of the session; 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -41,7 +40,7 @@ from hansard.query.language import (
 )
 from hansard.query.reader import Reader, like
 from hansard.query.sessions import COST, active_between, in_folder
-from hansard.storage import OFFSET_BITS
+from hansard.storage import OFFSET_BITS, to_json
 
 ALL_TOKENS = "input_tokens + output_tokens + cache_read_tokens + cache_write_tokens"
 ROLES = {
@@ -190,14 +189,14 @@ class Compiler:
         if self.target is PROMPTS:
             from hansard.query.search.candidates import find_typed
 
-            return Condition("id IN (SELECT value FROM json_each(?))", (json.dumps(find_typed(self.reader, node)),))
+            return Condition("id IN (SELECT value FROM json_each(?))", (to_json(find_typed(self.reader, node)),))
         found = Finder(self.reader, make_plan(self.reader, node, IndexedWords(self.reader))).transcripts()
         sessions = self.reader.rows(
             "SELECT session_id FROM transcripts WHERE id IN (SELECT value FROM json_each(?1))"
             f" UNION SELECT session_id FROM side_files WHERE id + {SNAPSHOT_TEXT} IN (SELECT value FROM json_each(?1))",
-            (json.dumps(sorted(found)),),
+            (to_json(sorted(found)),),
         )
-        ids = json.dumps(sorted(row[0] for row in sessions))
+        ids = to_json(sorted(row[0] for row in sessions))
         return self._within(Condition("SELECT value FROM json_each(?)", (ids,)))
 
     def _within(self, ids: Condition) -> Condition:
@@ -220,7 +219,7 @@ class Compiler:
         """Calls of a tool; names are few, so they are matched once rather than per row."""
         mark, rows = tool_mark(node.value), self.reader.rows("SELECT DISTINCT tool FROM tool_calls")
         names = [name for (name,) in rows if is_marked(name, mark, node.prefix)]
-        return Condition("c.tool IN (SELECT value FROM json_each(?))", (json.dumps(names),))
+        return Condition("c.tool IN (SELECT value FROM json_each(?))", (to_json(names),))
 
     def title(self, node: Any) -> Condition:
         """Sessions whose title has all these words, ignoring case and accents."""

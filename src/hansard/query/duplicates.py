@@ -5,13 +5,12 @@ Everything that counts calls or prompts skips these, so that all figures agree.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import Any
 
 from hansard.clients.usage import REPEATED_LINE
 from hansard.query.reader import Reader
-from hansard.storage import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK, to_json
 
 SPOKEN = "SELECT transcript FROM sessions WHERE transcript IS NOT NULL UNION SELECT transcript FROM agents"
 """The transcripts that sessions and their subagents are read from."""
@@ -91,13 +90,13 @@ def find_repeated_work(reader: Reader) -> str:
 
 
 def _find_work(reader: Reader) -> str:
-    copies = json.dumps(find_copies(reader))
-    repeating = json.dumps([row[0] for row in reader.rows(_REPEATING, (copies,))])
+    copies = to_json(find_copies(reader))
+    repeating = to_json([row[0] for row in reader.rows(_REPEATING, (copies,))])
     calls = {row[0]: row[1:] for row in reader.rows(_OWN_CALLS, (repeating, copies))}
-    again = json.dumps([id_ for id_, count in find_prompt_copies(reader).items() if count < 0])
+    again = to_json([id_ for id_, count in find_prompt_copies(reader).items() if count < 0])
     prompts = dict(reader.rows(_OWN_PROMPTS, (again,)))
     sessions = {**calls, **prompts}
-    return json.dumps([(id_, prompts.get(id_, 0), *calls.get(id_, (0, 0, 0, 0, 0))) for id_ in sessions])
+    return to_json([(id_, prompts.get(id_, 0), *calls.get(id_, (0, 0, 0, 0, 0))) for id_ in sessions])
 
 
 def once(figure: str) -> str:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import apsw
 
 from hansard.errors import HansardError, StoreUnusable
 from hansard.storage.sqlite import RESERVED, checksum_vfs, connect_readonly, try_uris
+
+if TYPE_CHECKING:
+    from hansard.model.files import Coverage
 
 _CACHE = -16_000  # KiB, used as needed
 _MAKING = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
@@ -72,6 +75,28 @@ class Reader:
         """A cache key for every answer: it changes when a sync brings something new, and with prices."""
         row = self.one("SELECT json_group_array(value) FROM meta WHERE name IN ('store_id', 'synced_at', 'prices')")
         return f"{self.revision()} {row[0]}"
+
+    def coverage(self) -> Coverage | None:
+        """How much of a large history is indexed while its first sync is incomplete; None otherwise."""
+        if self.revision() > 0:
+            return None
+        expected = dict(
+            self.rows("SELECT name, value FROM meta WHERE name IN ('transcripts_expected', 'bytes_expected')")
+        )
+        if not expected:
+            return None
+        from hansard.model.files import Coverage
+
+        count, size = self.one("SELECT count(*), coalesce(sum(size), 0) FROM transcripts WHERE size > 0")
+        total, total_size = expected["transcripts_expected"], expected["bytes_expected"]
+        return Coverage(count, max(count, total), size, max(size, total_size))
+
+    def project_names(self) -> dict[str, str]:
+        """The display name of each project: its shortest unique suffix."""
+        from hansard.model.names import shortest_names
+
+        projects = "SELECT DISTINCT project FROM sessions"
+        return self.per_revision("projects", lambda reader: shortest_names(row[0] for row in reader.rows(projects)))
 
     def per_revision(self, name: str, find: Callable[[Reader], _T]) -> _T:
         """The result of `find`, cached until the index changes."""

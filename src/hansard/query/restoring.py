@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hansard.model.files import RestoreItem
-    from hansard.model.requests import RestoreRequest
     from hansard.model.sessions import Session
+    from hansard.model.store_requests import RestoreRequest
     from hansard.query.reader import Reader
     from hansard.record.store import Known, Record, RootRow
     from hansard.sources.roots import Root

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any, NamedTuple
@@ -16,6 +15,7 @@ from hansard.query.duplicates import REPEATED, find_repeated_work, once
 from hansard.query.language.options import query_of
 from hansard.query.reader import Reader
 from hansard.query.sessions import in_order, together, where_sessions
+from hansard.storage import from_json, to_json
 from hansard.storage.cursors import read_cursor, write_cursor
 
 GROUPS = ("project", "day")
@@ -53,12 +53,12 @@ def list_groups(reader: Reader, request: SessionGroupsRequest) -> SessionGroups:
 
 
 def _shown(reader: Reader, request: SessionGroupsRequest, group: _Group) -> SessionGroup:
-    among = Condition("session_id IN (SELECT value FROM json_each(?))", (json.dumps(group.ids),))
+    among = Condition("session_id IN (SELECT value FROM json_each(?))", (to_json(group.ids),))
     *sums, api_messages, is_lower_bound, costs = reader.one(
         f"SELECT {_SUMS} FROM sessions LEFT JOIN session_costs c USING (session_id) {REPEATED} WHERE {among.sql}",
         (find_repeated_work(reader), *among.values),
     )
-    cost = together(json.loads(costs), messages=api_messages)
+    cost = together(from_json(costs), messages=api_messages)
     last_at = from_milliseconds(-group.age) if group.age else None
     sessions, next_cursor = in_order(reader, *among, sort=request.sort, ascending=request.ascending, limit=request.each)
     made: Any = (
@@ -101,7 +101,7 @@ def _projects(reader: Reader, where: str, values: list[Any]) -> Iterator[_Group]
         f" WHERE {where} GROUP BY project",
         tuple(values),
     ):
-        yield _Group(age, key, json.loads(ids))
+        yield _Group(age, key, from_json(ids))
 
 
 def _days(reader: Reader, where: str, values: list[Any], zone: tzinfo | None) -> Iterator[_Group]:

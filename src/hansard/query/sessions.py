@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import Ambiguous, NotFound, UsageError
-from hansard.model.names import is_handle, shortest_names, shown_id
+from hansard.model.names import is_handle, shown_id
 from hansard.model.requests import Dated
 from hansard.model.sessions import Project, Remarks, Session, SessionPage, Tagged
 from hansard.model.time import from_milliseconds
 from hansard.query.duplicates import REPEATED, find_repeated_work, once
 from hansard.query.language.options import query_of
 from hansard.query.reader import Reader, like
-from hansard.storage import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK, from_json
 from hansard.storage.cursors import read_cursor, write_cursor
 
 if TYPE_CHECKING:
@@ -174,7 +173,7 @@ def in_order(
 
 
 def _session(row: Any) -> Session:
-    remarks = [] if row[43] == "[]" else json.loads(row[43])
+    remarks = [] if row[43] == "[]" else from_json(row[43])
     return Session(
         session_id=row[0],
         project=row[1],
@@ -196,7 +195,7 @@ def _session(row: Any) -> Session:
         files_changed=row[17],
         lines_added=row[18],
         lines_removed=row[19],
-        models=tuple(json.loads(row[20])),
+        models=tuple(from_json(row[20])),
         input_tokens=row[21],
         output_tokens=row[22],
         cache_read_tokens=row[23],
@@ -204,13 +203,13 @@ def _session(row: Any) -> Session:
         api_messages=row[25],
         lower_bound_messages=row[26],
         cost_usd=_cost(row),
-        unpriced_models=tuple(json.loads(row[42] or "[]")),
+        unpriced_models=tuple(from_json(row[42] or "[]")),
         source_state=row[27],
         cwd=row[28],
         branch=row[29],
-        branches=tuple(json.loads(row[30])),
+        branches=tuple(from_json(row[30])),
         version=row[31],
-        versions=tuple(json.loads(row[32])),
+        versions=tuple(from_json(row[32])),
         root=row[33],
         client=row[44],
         project_dir=row[34],
@@ -219,7 +218,7 @@ def _session(row: Any) -> Session:
         issues=row[37],
         debris=bool(row[38]),
         team=row[39],
-        pull_requests=tuple(json.loads(row[40])),
+        pull_requests=tuple(from_json(row[40])),
         pinned=["pin", ""] in remarks,
         tags=tuple(value for kind, value in remarks if kind == "tag"),
         notes=tuple(value for kind, value in remarks if kind == "note"),
@@ -306,15 +305,6 @@ def list_history_folders(reader: Reader) -> list[tuple[str, str, str]]:
     return [tuple(row) for row in reader.rows("SELECT DISTINCT root, project_dir, cwd FROM sessions WHERE cwd <> ''")]
 
 
-def project_names(reader: Reader) -> dict[str, str]:
-    """The display name of each project: its shortest unique suffix."""
-    return reader.per_revision("projects", _project_names)
-
-
-def _project_names(reader: Reader) -> dict[str, str]:
-    return shortest_names(row[0] for row in reader.rows("SELECT DISTINCT project FROM sessions"))
-
-
 def list_projects(reader: Reader, request: ProjectsRequest) -> list[Project]:
     """Projects with their totals, most recent first."""
     wanted = Dated(project=request.text, since=request.since, until=request.until)
@@ -329,7 +319,7 @@ def list_projects(reader: Reader, request: ProjectsRequest) -> list[Project]:
         f" FROM sessions {REPEATED} WHERE {where} GROUP BY project HAVING sum(debris = 0) ORDER BY max(ended_at) DESC, project",
         (find_repeated_work(reader), *values),
     )
-    names = project_names(reader)
+    names = reader.project_names()
     return [_project(row, names[row[0]]) for row in rows]
 
 
@@ -340,11 +330,11 @@ def _project(row: Any, name: str) -> Project:
         *row[1:12],
         from_milliseconds(row[12]),
         from_milliseconds(row[13]),
-        tuple(sorted(json.loads(row[14]))),
+        tuple(sorted(from_json(row[14]))),
         row[15],
-        together(json.loads(row[16]), messages=row[17]),
+        together(from_json(row[16]), messages=row[17]),
         row[18],
-        tuple(sorted({model for models in json.loads(row[19]) for model in json.loads(models or "[]")})),
+        tuple(sorted({model for models in from_json(row[19]) for model in from_json(models or "[]")})),
     )
     return Project(*values)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from hansard.query.duplicates import SPOKEN, find_copies
 from hansard.query.language.options import query_of, report_query
 from hansard.query.reader import Reader, like
 from hansard.query.transcripts import AGENT_OF_CALL
-from hansard.storage import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK, to_json
 from hansard.storage.cursors import read_cursor, write_cursor
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def once(reader: Reader, wanted: CallFilter) -> tuple[str, list[Any]]:
     copies = find_copies(reader)
     if copies:
         where += " AND c.id NOT IN (SELECT value FROM json_each(?))"
-        values.append(json.dumps(copies))
+        values.append(to_json(copies))
     return where, values
 
 
@@ -109,7 +108,7 @@ def page_of_calls(
     )
     more = limit is not None and len(rows) > limit
     rows = rows[:limit]
-    found = {row[0]: _call(row) for row in reader.rows(_DETAILS, (json.dumps([row[0] for row in rows]),))}
+    found = {row[0]: _call(row) for row in reader.rows(_DETAILS, (to_json([row[0] for row in rows]),))}
     return CallPage(
         tuple(found[row[0]] for row in rows),
         write_cursor(["calls", sort], (rows[-1][1], rows[-1][0])) if more else None,

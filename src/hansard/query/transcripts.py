@@ -16,7 +16,6 @@ from hansard.query.sessions import find_session, in_folder
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
-    from hansard.model.files import Coverage
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 
@@ -193,19 +192,3 @@ def _readings(reader: Reader, uuid: str) -> Iterator[tuple[str, tuple[str, ...]]
         reader.teach("shown_id", shown_id)
         yield f"r.uuid NOT GLOB '{_UUID}' AND shown_id(r.uuid) = ? AND r.uuid <> ?", (uuid, uuid)
     yield "r.uuid >= ? AND r.uuid < ?", (uuid, uuid + "\U0010ffff")
-
-
-def find_coverage(reader: Reader) -> Coverage | None:
-    """How much of a large history is indexed while its first sync is incomplete; None otherwise."""
-    if reader.revision() > 0:
-        return None
-    expected = dict(
-        reader.rows("SELECT name, value FROM meta WHERE name IN ('transcripts_expected', 'bytes_expected')")
-    )
-    if not expected:
-        return None
-    from hansard.model.files import Coverage
-
-    count, size = reader.one("SELECT count(*), coalesce(sum(size), 0) FROM transcripts WHERE size > 0")
-    total, total_size = expected["transcripts_expected"], expected["bytes_expected"]
-    return Coverage(count, max(count, total), size, max(size, total_size))

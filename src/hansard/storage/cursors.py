@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from typing import Any
 
 from hansard.errors import UsageError
+from hansard.storage import from_json, to_json
 
 _LARGEST = 1 << 63
+_FOR_URLS = str.maketrans("+/", "-_")
+_FROM_URLS = str.maketrans("-_", "+/")
 
 
 def write_cursor(made_for: list[Any], place: tuple[Any, ...]) -> str:
     """A cursor for what follows a place in the list that `made_for` describes."""
-    return base64.urlsafe_b64encode(json.dumps([made_for, *place]).encode()).decode()
+    from binascii import b2a_base64
+
+    return b2a_base64(to_json([made_for, *place]).encode(), newline=False).decode().translate(_FOR_URLS)
 
 
 def read_cursor(cursor: str, made_for: list[Any], *kinds: type | tuple[type, ...]) -> tuple[Any, ...]:
@@ -21,8 +24,10 @@ def read_cursor(cursor: str, made_for: list[Any], *kinds: type | tuple[type, ...
 
     Integers fit into 63 bits, and a bool is not an integer.
     """
+    from binascii import a2b_base64
+
     try:
-        made, *place = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+        made, *place = from_json(a2b_base64(cursor.translate(_FROM_URLS)))
     except (ValueError, TypeError, RecursionError) as error:
         raise UsageError("invalid cursor: not from this listing") from error
     if isinstance(made, list) and made != made_for:

@@ -30,7 +30,7 @@ from hansard.sync.report import ProgressReporter, SyncRequest
 from hansard.sync.run import is_signed, sync
 
 if TYPE_CHECKING:
-    from hansard.model.requests import VerifyRequest
+    from hansard.model.store_requests import VerifyRequest
     from hansard.pricing.settle import Prices
 
 SAMPLE = 20

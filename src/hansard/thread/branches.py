@@ -7,7 +7,6 @@ which another one replaced.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,7 +16,7 @@ from msgspec import Struct, field
 from hansard.errors import NotFound
 from hansard.model.threads import Fork
 from hansard.model.time import from_milliseconds as moment
-from hansard.storage import OFFSET_MASK
+from hansard.storage import OFFSET_MASK, to_json
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
@@ -147,7 +146,7 @@ def open_branches(reader: Reader, low: int, prompts: Sequence[tuple[str, str | N
         " AND a.parent_uuid IN (SELECT value FROM json_each(?))"
         " AND EXISTS (SELECT 1 FROM records u WHERE u.uuid = a.parent_uuid AND u.kind = 'user' AND u.id BETWEEN ? AND ?)"
         " ORDER BY a.id",
-        (*own, json.dumps(answered), *own),
+        (*own, to_json(answered), *own),
     )
     parents = unbroken(stated)
     groups = find_groups(parents, [uuid for uuid, _ in prompts], asides, answers)
@@ -168,7 +167,7 @@ def _meet(reader: Reader, own: tuple[int, int], steps: list[str]) -> bool:
         above = reader.rows(
             "SELECT kind, parent_uuid, min(id) FROM records WHERE uuid IN (SELECT value FROM json_each(?))"
             " AND id BETWEEN ? AND ? GROUP BY uuid",
-            (json.dumps(steps), *own),
+            (to_json(steps), *own),
         )
         steps = [parent for kind, parent, _ in above if kind in ASIDE and parent]
     return True

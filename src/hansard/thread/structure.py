@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -12,7 +11,7 @@ from msgspec import Struct
 
 from hansard.model.time import from_milliseconds as moment
 from hansard.query.transcripts import FORK_TURN, SHOWN_RECORD
-from hansard.storage import OFFSET_MASK
+from hansard.storage import OFFSET_MASK, to_json
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
@@ -172,7 +171,7 @@ def _times(thread: ThreadReader, spans: list[tuple[int, int]]) -> dict[int, Time
             " (SELECT sum(d.ms) FROM turn_durations d WHERE d.id BETWEEN s.value ->> 0 AND s.value ->> 1)"
             " FROM json_each(?) s CROSS JOIN records r ON r.id BETWEEN s.value ->> 0 AND s.value ->> 1"
             f" WHERE ({SHOWN_RECORD} OR {_ENDS}){sides} GROUP BY s.key",
-            (json.dumps(spans),),
+            (to_json(spans),),
         )
         return {row[0]: row[1:] for row in rows}
     found: dict[int, Times] = {}

@@ -14,7 +14,7 @@ from hansard.cli.context import SLOW_SECONDS, Command, Context, note, reads
 from hansard.cli.request_options import takes
 from hansard.errors import NotFound, UsageError
 from hansard.model.blame import LINES, line_range
-from hansard.model.requests import CommitsRequest
+from hansard.model.store_requests import CommitsRequest
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from hansard.cli.context import SLOW_SECONDS, Command, Context, note, reads, war
 from hansard.cli.output.progress import BytesBar
 from hansard.cli.request_options import takes
 from hansard.errors import UsageError
-from hansard.model.requests import GrepRequest
+from hansard.model.store_requests import GrepRequest
 from hansard.render.format import many
 from hansard.render.text import Paint, clean, fit, fit_path, one_line, width
 from hansard.sources.roots import FileKind

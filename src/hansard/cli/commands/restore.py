@@ -13,8 +13,8 @@ from hansard.cli.context import SLOW_SECONDS, Command, Context, none_found, note
 from hansard.cli.output.progress import BytesBar
 from hansard.cli.request_options import takes
 from hansard.errors import NotFound, UsageError, WouldOverwrite
-from hansard.model.requests import LostSessionsRequest
 from hansard.model.serialize import plain
+from hansard.model.store_requests import LostSessionsRequest
 from hansard.render.format import many, size
 from hansard.render.text import fit_path, one_line
 

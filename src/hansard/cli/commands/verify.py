@@ -9,7 +9,7 @@ from hansard.cli.context import SLOW_SECONDS, Command, Context, common, program
 from hansard.cli.output.progress import BytesBar
 from hansard.cli.request_options import takes
 from hansard.errors import UsageError
-from hansard.model.requests import VerifyRequest
+from hansard.model.store_requests import VerifyRequest
 from hansard.render.format import many, size
 from hansard.render.text import one_line, wrap
 

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.clients import CLAUDE_CODE
 from hansard.clients.claude_code.layout import LAYOUT
-from hansard.clients.protocol import PathInfo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from hansard.clients.lines import Lines
-    from hansard.clients.protocol import EntryReader, Fold, ListedSession, SeenMessage, SideContent, TextFold
+    from hansard.clients.protocol import EntryReader, Fold, ListedSession, PathInfo, SeenMessage, SideContent, TextFold
     from hansard.clients.state import State
     from hansard.clients.texts import RecordTexts
     from hansard.clients.tools import ToolUse

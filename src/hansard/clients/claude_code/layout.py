@@ -1,8 +1,14 @@
 """Which files of Claude Code's config directory are kept, and what their paths say."""
 
-from hansard.clients.protocol import PathInfo
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from hansard.lazy_regex import lazy_compile
 from hansard.sources.roots import FileKind, Layout, LayoutFolder
+
+if TYPE_CHECKING:
+    from hansard.clients.protocol import PathInfo
 
 _TEXTS = {".json": FileKind.OTHER, ".txt": FileKind.OTHER, ".md": FileKind.OTHER}
 
@@ -97,6 +103,8 @@ def _base36(number: int) -> str:
 
 
 def path_info(path: str) -> PathInfo:
+    from hansard.clients.protocol import PathInfo  # most commands do without it
+
     session_id, stem = session_of(path) or "", ""
     if (
         path.count("/") < _PROJECT_PARTS

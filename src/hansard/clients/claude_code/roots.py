@@ -7,10 +7,10 @@ from typing import Any
 
 from hansard.clients import CLAUDE_CODE
 from hansard.clients.claude_code.layout import HISTORY, LAYOUT
-from hansard.clients.protocol import NEVER_DELETED
 from hansard.errors import SourceUnreadable, UsageError
 from hansard.sources.names import printable
 from hansard.sources.roots import Root, split_paths
+from hansard.storage import from_json
 
 DEFAULT_CLEANUP_DAYS = 30
 _SMALL_FILE = 1 << 20
@@ -111,6 +111,8 @@ def cleanup_period_days(root: Root) -> int:
     days = settings.get("cleanupPeriodDays") if settings else None
     if not isinstance(days, int) or isinstance(days, bool) or days < 0:
         return DEFAULT_CLEANUP_DAYS
+    from hansard.clients.protocol import NEVER_DELETED  # most commands do without it
+
     return min(days, NEVER_DELETED)
 
 
@@ -128,11 +130,9 @@ def running_sessions(root: Root) -> list[dict[str, Any]]:
 
 
 def _read_object(path: str) -> dict[str, Any] | None:
-    import json  # most commands need none of this at start-up
-
     try:
         with open(path, "rb") as file:
-            value = json.loads(file.read(_SMALL_FILE).decode("utf-8-sig"))
+            value = from_json(file.read(_SMALL_FILE).decode("utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

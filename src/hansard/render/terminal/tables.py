@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from hansard.model.table import Column, Kind, Table
 from hansard.render.cells import NAMELESS, cell
 from hansard.render.format import ProjectNames
-from hansard.render.text import PIPED, Paint, clean, fit, fit_path, one_line, pad, width, wrap
+from hansard.render.text import PIPED, Paint, clean, fit, fit_path, one_line, width, wrap
 
 _GAP = "  "
 _BARE = 8  # columns below which a cut cell is unreadable
@@ -146,8 +146,12 @@ def _cell(column: Column, text: str, wide: int) -> str:
     """A cell at its width; 0: as long as it is."""
     if not wide:
         return text
-    cut = fit_path if column.kind is Kind.PATH else fit
-    return pad(cut(text, wide), wide, right=column.is_right)
+    taken = width(text)
+    if taken > wide:
+        text = (fit_path if column.kind is Kind.PATH else fit)(text, wide)
+        taken = width(text)
+    space = " " * (wide - taken)
+    return space + text if column.is_right else text + space
 
 
 def note_lines(notes: Iterable[tuple[str, str]], columns: int, paint: Paint) -> Iterator[str]:
