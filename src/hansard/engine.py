@@ -28,7 +28,7 @@ from hansard import __version__
 from hansard.clients import client_of
 from hansard.clients.roots import open_roots
 from hansard.errors import NotFound, StoreCorrupt
-from hansard.model.gate import Redact, gated, verbatim
+from hansard.model.gate import Redact, put_behind_gate, verbatim
 from hansard.model.questions import takes
 from hansard.query.reader import Reader
 from hansard.sources.roots import Root
@@ -202,7 +202,6 @@ class _WatchStoppedError(Exception):
     """A watch was stopped in the middle of a sync."""
 
 
-@gated
 class Hansard:
     """A store and its sources. Use it in a `with`, or call `close()`; one per thread."""
 
@@ -217,6 +216,8 @@ class Hansard:
         redact: bool = False,
     ) -> None:
         self.redact: Redact | None = hansard.guard.redaction.redact if redact else None
+        if self.redact is not None:
+            put_behind_gate(self)
         self.home = os.path.abspath(os.path.expanduser(home))
         self.roots = tuple(roots)
         self.max_file = max_file
@@ -414,7 +415,7 @@ class Hansard:
 
     def active_time(self, session_id: str) -> timedelta:
         """How long a session was active, without pauses of more than five minutes."""
-        return hansard.query.activity.active_time(self.reader, session_id)
+        return hansard.query.sessions.active_time(self.reader, session_id)
 
     def live(self, since: datetime) -> dict[str, datetime]:
         """The sessions with a record after a time, and when their last one was written; the newest first."""

@@ -10,7 +10,7 @@ import pytest
 
 import hansard
 from hansard.demo import write_history
-from hansard.query.activity import PAUSE
+from hansard.query.sessions import PAUSE
 from tests.sync.making import START, Tree, agent_path, assistant, call, main_path, result, session, user
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from hansard.clients.claude_code.tools import notice
 from hansard.model.display import Console, Diff
 from hansard.model.threads import ToolCall
 from hansard.render import highlighting
-from hansard.render.console import console_runs as shown
 from hansard.render.highlighting import LONGEST as LONGEST_CODE
 from hansard.render.highlighting import _lexed, lexer_name
+from hansard.render.highlighting import console_runs as shown
 from hansard.render.html.prose import LONGEST, MANY_MARKS, prose
 from hansard.render.terminal import spans
 from hansard.thread import tool_views

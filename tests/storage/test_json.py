@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from hansard.storage import from_json, to_json
+from hansard.storage.sqlite import from_json, to_json
 
 
 @pytest.mark.parametrize(
@@ -32,5 +32,5 @@ def test_writes_what_json_reads(value: object) -> None:
 
 
 def test_ordinary_values_do_not_need_the_module() -> None:
-    code = "from hansard.storage import from_json, to_json; import sys; from_json(to_json(['é'])); assert 'json' not in sys.modules"
+    code = "from hansard.storage.sqlite import from_json, to_json; import sys; from_json(to_json(['é'])); assert 'json' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -20,7 +20,7 @@ from hansard.engine import Hansard
 from hansard.errors import StoreBusy, StoreUnusable
 from hansard.storage.heartbeat import SyncProgress, clear_progress, note_progress
 from hansard.sync.data_files import sync_lock
-from hansard.web import live
+from hansard.web import engine_pool
 from hansard.web.auth import LoginFile
 from tests.web.serving import Site, site
 
@@ -352,7 +352,7 @@ def test_a_store_that_comes_later_is_seen(root: Path, tmp_path: Path) -> None:
 
 
 def test_who_goes_away_leaves_nothing_behind(demo: Site) -> None:
-    told: live.Live = demo.app.state.live
+    told: engine_pool.Live = demo.app.state.live
     wait_for(lambda: told.listeners == 0)
     for _ in range(3):
         with listening(demo) as first, listening(demo) as second:

@@ -19,7 +19,7 @@ from hansard.clients import client_of
 from hansard.errors import UsageError
 from hansard.grep.file_search import FileLocation, SearchJob, Tally, search
 from hansard.grep.pool import Pool, start_helpers
-from hansard.model.gate import Redact, gated
+from hansard.model.gate import Redact, put_behind_gate
 from hansard.model.search import GrepCount, GrepFile, GrepLine
 from hansard.model.store_requests import GrepRequest
 from hansard.query.compile import in_project
@@ -98,7 +98,6 @@ def _places(reader: Reader, record: Record, request: GrepRequest) -> list[tuple[
     return [item[1:] for item in result]
 
 
-@gated
 class Grep:
     """A search: iterate over it once, or ask for `counts`; its totals are true of what has been given so far."""
 
@@ -113,6 +112,8 @@ class Grep:
         redact: Redact | None = None,
     ) -> None:
         self.redact = redact
+        if self.redact is not None:
+            put_behind_gate(self)
         self.files = 0  # with matches
         self.matched_lines = 0
         self.truncated = False  # the limit left something out

@@ -24,7 +24,7 @@ from hansard.ledger.report import names_of
 from hansard.model.explain import ExplainedRate, Explanation
 from hansard.model.ledger import Rate, Tokens
 from hansard.pricing.cost import EXACT, SUMS, ZERO, Sums, charge
-from hansard.storage import to_json
+from hansard.storage.sqlite import to_json
 
 if TYPE_CHECKING:
     from hansard.ledger.dimensions import Dimension

@@ -12,7 +12,8 @@ from hansard.model.explain import Charge, ExplainedClass, ExplainedLine, Explain
 from hansard.model.ledger import Tokens
 from hansard.model.time import from_milliseconds
 from hansard.pricing.cost import charge, parts, recorded
-from hansard.storage import OFFSET_BITS, OFFSET_MASK, to_json
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
+from hansard.storage.sqlite import to_json
 
 if TYPE_CHECKING:
     from hansard.ledger.report import Ledger

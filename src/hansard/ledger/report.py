@@ -19,7 +19,7 @@ from hansard.model.requests import MODES, USAGE_SORTS, LedgerRequest, UsageReque
 from hansard.pricing.cost import SUMS, Sums, data_of, rates_of
 from hansard.query.duplicates import find_copies
 from hansard.query.language.options import report_query
-from hansard.storage import to_json
+from hansard.storage.sqlite import to_json
 
 if TYPE_CHECKING:
     from hansard.ledger.dimensions import Dimension, Groups, MessageCommits

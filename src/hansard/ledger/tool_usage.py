@@ -19,7 +19,8 @@ from hansard.model.time import from_milliseconds, to_milliseconds
 from hansard.model.tools import mcp_parts
 from hansard.query.compile import COUNTED_CALLS
 from hansard.query.duplicates import find_copies
-from hansard.storage import OFFSET_BITS, OFFSET_MASK, from_json, to_json
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
+from hansard.storage.sqlite import from_json, to_json
 
 if TYPE_CHECKING:
     from hansard.ledger.report import Ledger

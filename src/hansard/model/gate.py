@@ -1,13 +1,14 @@
 """The gate: all transcript text that leaves the library passes through it and is redacted there.
 
-The classes that front ends get text from (the engine, threads, searches of the record) are `gated`: what their public
-methods and properties return goes through `release`, so a new method cannot forget it. Exceptions are declared with `verbatim`.
+The objects that front ends get text from (the engine, threads, searches of the record, views) put themselves behind the gate if they
+have a `redact`: then what their public methods and properties return goes through `release`, so a new method cannot forget it. Exceptions are
+declared with `verbatim`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property, wraps
+from functools import cache, cached_property, wraps
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -32,27 +33,31 @@ def verbatim(name: str) -> Callable[[_Method], _Method]:
     return mark
 
 
-def gated(kind: type[_T]) -> type[_T]:
-    """Pass everything that instances of a class return through their `redact`; None redacts nothing."""
-    for name, member in list(vars(kind).items()):
+def put_behind_gate(answering: object) -> None:
+    """Pass everything that an object with a `redact` returns through it; others need no gate."""
+    answering.__class__ = _behind_gate(type(answering))
+
+
+@cache
+def _behind_gate(kind: Any) -> Any:
+    """A subclass whose public methods and properties release what those of a class return."""
+    released: dict[str, Any] = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__slots__": ()}
+    for name, member in vars(kind).items():
         if name.startswith("_") and name != "__iter__":
             continue
         if isinstance(member, property) and member.fget is not None:
-            setattr(kind, name, property(_released(member.fget), member.fset))
+            released[name] = property(_released(member.fget), member.fset)
         elif isinstance(member, cached_property):
-            passed: cached_property[Any] = cached_property(_released(member.func))
-            passed.__set_name__(kind, name)
-            setattr(kind, name, passed)
+            released[name] = cached_property(_released(member.func))
         elif callable(member) and not isinstance(member, type) and not hasattr(member, "__verbatim__"):
-            setattr(kind, name, _released(member))
-    return kind
+            released[name] = _released(member)
+    return type(kind.__name__, (kind,), released)
 
 
 def _released(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        answer = method(self, *args, **kwargs)
-        return answer if self.redact is None else release(answer, self.redact)
+        return release(method(self, *args, **kwargs), self.redact)
 
     return call
 

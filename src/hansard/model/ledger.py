@@ -48,11 +48,6 @@ class Rate(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
     @property
-    def is_understated(self) -> bool:
-        """Whether messages requested a more expensive rate that is unknown."""
-        return any(note.endswith("at the standard rate") for note in self.notes)
-
-    @property
     def is_priced(self) -> bool:
         """Whether a price is known."""
         return self.priced_as is not None

@@ -30,13 +30,18 @@ def cost(rate: Rate, tokens: Tokens) -> Decimal | None:
 
 def parts(rate: Rate, tokens: Tokens) -> dict[str, Decimal] | None:
     """What each class of tokens costs at a rate; None if no price is known."""
-    if not rate.is_priced:
+    if rate.priced_as is None:
         return None
     charged = {}
     for name in ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h"):
         charged[name] = times(getattr(tokens, name), getattr(rate, name), _MILLION)
     charged["web_searches"] = times(tokens.web_searches, rate.web_search, _THOUSAND)
     return charged
+
+
+def _is_understated(rate: Rate) -> bool:
+    """Whether messages requested a more expensive rate that is unknown."""
+    return any(note.endswith("at the standard rate") for note in rate.notes)
 
 
 def cache_effect(rate: Rate, tokens: Tokens) -> tuple[Decimal, Decimal] | None:
@@ -220,7 +225,7 @@ class Sums:
                 continue
             else:
                 amount.add(counts[2:8], prices.costs)
-                understated += counts[0] if rate.is_understated else 0
+                understated += counts[0] if _is_understated(rate) else 0
             is_priced = True
             if prices.saves is not None and prices.extra is not None:
                 saved.add(counts[4:5], prices.saves)

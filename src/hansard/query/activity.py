@@ -16,15 +16,14 @@ from msgspec import Struct
 from hansard.model.sessions import Activity
 from hansard.model.time import from_milliseconds, to_milliseconds
 from hansard.query.duplicates import PROMPTS, find_copies, find_prompt_copies
-from hansard.query.sessions import TIMES, active_between
-from hansard.storage import OFFSET_BITS, OFFSET_MASK, to_json
+from hansard.query.sessions import PAUSE, TIMES, active_between
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
+from hansard.storage.sqlite import to_json
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
 
 
-PAUSE = timedelta(minutes=5)
-"""The longest pause that still counts as active."""
 LIVE = timedelta(minutes=5)
 """A session is live if its last record is not older than this."""
 
@@ -124,15 +123,6 @@ def count_sessions(reader: Reader, bounds: Sequence[datetime]) -> list[int]:
         for place in places:
             counts[place] += 1
     return counts[1:-1]
-
-
-def active_time(reader: Reader, session_id: str) -> timedelta:
-    """How long a session was active: the sum of the gaps between its records, without pauses."""
-    pause = PAUSE // timedelta(milliseconds=1)
-    times = TIMES.format("?")
-    gaps = f"SELECT ts - lag(ts) OVER (ORDER BY ts) AS gap FROM ({times})"
-    row = reader.one(f"SELECT coalesce(sum(gap), 0) FROM ({gaps}) WHERE gap <= ?", (session_id, pause))
-    return timedelta(milliseconds=row[0])
 
 
 def list_live(reader: Reader, since: datetime) -> dict[str, datetime]:

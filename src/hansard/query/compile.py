@@ -40,7 +40,8 @@ from hansard.query.language import (
 )
 from hansard.query.reader import Reader, like
 from hansard.query.sessions import COST, active_between, in_folder
-from hansard.storage import OFFSET_BITS, to_json
+from hansard.storage import OFFSET_BITS
+from hansard.storage.sqlite import to_json
 
 ALL_TOKENS = "input_tokens + output_tokens + cache_read_tokens + cache_write_tokens"
 ROLES = {

@@ -10,7 +10,8 @@ from typing import Any
 
 from hansard.clients.usage import REPEATED_LINE
 from hansard.query.reader import Reader
-from hansard.storage import OFFSET_BITS, OFFSET_MASK, to_json
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
+from hansard.storage.sqlite import to_json
 
 SPOKEN = "SELECT transcript FROM sessions WHERE transcript IS NOT NULL UNION SELECT transcript FROM agents"
 """The transcripts that sessions and their subagents are read from."""

@@ -15,8 +15,8 @@ from hansard.query.duplicates import REPEATED, find_repeated_work, once
 from hansard.query.language.options import query_of
 from hansard.query.reader import Reader
 from hansard.query.sessions import in_order, together, where_sessions
-from hansard.storage import from_json, to_json
 from hansard.storage.cursors import read_cursor, write_cursor
+from hansard.storage.sqlite import from_json, to_json
 
 GROUPS = ("project", "day")
 _SUMS = (

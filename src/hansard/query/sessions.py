@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import Ambiguous, NotFound, UsageError
@@ -13,8 +14,9 @@ from hansard.model.time import from_milliseconds
 from hansard.query.duplicates import REPEATED, find_repeated_work, once
 from hansard.query.language.options import query_of
 from hansard.query.reader import Reader, like
-from hansard.storage import OFFSET_BITS, OFFSET_MASK, from_json
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 from hansard.storage.cursors import read_cursor, write_cursor
+from hansard.storage.sqlite import from_json
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -57,6 +59,8 @@ _COLUMNS = (
 )
 
 
+PAUSE = timedelta(minutes=5)
+"""The longest pause that still counts as active."""
 TIMES = (
     "SELECT r.ts FROM transcripts t CROSS JOIN records r"
     f" ON r.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
@@ -92,6 +96,15 @@ def where_sessions(
             terms.append(asked.sql)
             values += asked.values
     return " AND ".join(terms) or "1", values
+
+
+def active_time(reader: Reader, session_id: str) -> timedelta:
+    """How long a session was active: the sum of the gaps between its records, without pauses."""
+    pause = PAUSE // timedelta(milliseconds=1)
+    times = TIMES.format("?")
+    gaps = f"SELECT ts - lag(ts) OVER (ORDER BY ts) AS gap FROM ({times})"
+    row = reader.one(f"SELECT coalesce(sum(gap), 0) FROM ({gaps}) WHERE gap <= ?", (session_id, pause))
+    return timedelta(milliseconds=row[0])
 
 
 def list_sessions(reader: Reader, request: SessionsRequest) -> SessionPage:

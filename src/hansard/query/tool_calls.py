@@ -15,8 +15,9 @@ from hansard.query.duplicates import SPOKEN, find_copies
 from hansard.query.language.options import query_of, report_query
 from hansard.query.reader import Reader, like
 from hansard.query.transcripts import AGENT_OF_CALL
-from hansard.storage import OFFSET_BITS, OFFSET_MASK, to_json
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 from hansard.storage.cursors import read_cursor, write_cursor
+from hansard.storage.sqlite import to_json
 
 if TYPE_CHECKING:
     from hansard.model.requests import CallsRequest

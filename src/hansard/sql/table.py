@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import UsageError
-from hansard.model.gate import gated
+from hansard.model.gate import put_behind_gate
 from hansard.model.ledger import Tokens
 from hansard.model.time import from_milliseconds
 from hansard.pricing.cost import ZERO, charge, rates_of, total
@@ -29,7 +29,6 @@ def choose(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-@gated
 class Table:
     """A view, or its rows of some sessions."""
 
@@ -37,6 +36,8 @@ class Table:
         self, reader: Reader, name: str, session_ids: Sequence[str] | None, redact: Redact | None = None
     ) -> None:
         self.redact = redact
+        if self.redact is not None:
+            put_behind_gate(self)
         self._reader = reader
         self._session_ids = session_ids
         self._view = VIEWS[name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hansard.errors import UsageError
-from hansard.storage import from_json, to_json
+from hansard.storage.sqlite import from_json, to_json
 
 _LARGEST = 1 << 63
 _FOR_URLS = str.maketrans("+/", "-_")

@@ -12,7 +12,7 @@ import stat
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import apsw
 
@@ -356,3 +356,30 @@ def os_error(error: OSError, path: str) -> StoreUnusable:
         f"{path}: cannot be created ({error.strerror or error}). "
         "Check the permissions of its directory, or name another data directory with --home."
     )
+
+
+def to_json(value: Any) -> str:
+    """A list for `json_each`, or another value, as JSON. The standard library's module takes long to import."""
+    import msgspec
+
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:  # a lone surrogate
+        import json
+
+        return json.dumps(value)
+
+
+def from_json(text: str | bytes) -> Any:
+    """Decode JSON as `json.loads` does."""
+    import msgspec
+
+    try:
+        return msgspec.json.decode(text)
+    except (
+        msgspec.MsgspecError,
+        UnicodeEncodeError,
+    ):  # invalid, or a lone surrogate or an infinity, which Python accepts
+        import json
+
+        return json.loads(text)

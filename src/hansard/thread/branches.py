@@ -16,7 +16,8 @@ from msgspec import Struct, field
 from hansard.errors import NotFound
 from hansard.model.threads import Fork
 from hansard.model.time import from_milliseconds as moment
-from hansard.storage import OFFSET_MASK, to_json
+from hansard.storage import OFFSET_MASK
+from hansard.storage.sqlite import to_json
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader

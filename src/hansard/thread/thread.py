@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from hansard.clients import client_of
 from hansard.errors import NotFound
 from hansard.model.display import CallFacts, Display, DisplayThread, Item, Part, Picture, Turn
-from hansard.model.gate import gated, release, verbatim
+from hansard.model.gate import put_behind_gate, release, verbatim
 from hansard.thread.branches import BranchChoice, BranchLine, find_line, fork_places, list_choices
 from hansard.thread.reader import ThreadReader, find_agent, list_agents, long_record
 from hansard.thread.store import Window, Windows
@@ -23,6 +23,9 @@ from hansard.thread.structure import (
     Neighbour,
     OutlineTurn,
     Start,
+    TurnUsage,
+    UsageReader,
+    agents_used,
     end_of_turn,
     find_places,
     find_starts,
@@ -30,9 +33,9 @@ from hansard.thread.structure import (
     list_neighbours,
     read_compactions,
     read_outline,
+    read_timeline,
 )
 from hansard.thread.tool_views import ASSISTANT, USER, facts_of, said, view
-from hansard.thread.usage import TurnUsage, UsageReader, agents_used, read_timeline
 
 if TYPE_CHECKING:
     from hansard.clients.protocol import Client
@@ -41,7 +44,7 @@ if TYPE_CHECKING:
     from hansard.thread.locate import MessageLocation, RawLine
     from hansard.thread.reader import LineSource
     from hansard.thread.store import ThreadCache, ThreadStore
-    from hansard.thread.usage import ContextTimeline
+    from hansard.thread.structure import ContextTimeline
 
 QUICK_TIMELINE = 1_500
 """API messages of a session whose timeline is read in a moment."""
@@ -94,7 +97,6 @@ class Selection(Struct, frozen=True):
     later: int = 0
 
 
-@gated
 class Thread:
     """The conversation of a session or of a subagent; nothing of it is read before it is asked for.
 
@@ -107,7 +109,10 @@ class Thread:
         self._family = family
         self._cache = cache
         self.redact = family.store.redact
-        self.session = family.session if self.redact is None else release(family.session, self.redact)
+        self.session = family.session
+        if self.redact is not None:
+            self.session = release(family.session, self.redact)
+            put_behind_gate(self)
         session_id = family.session.session_id
         self._sidechain_root: str | None = None
         self._agent_id: str | None = None

@@ -17,12 +17,10 @@ from hansard.model.calendar import find_zone
 from hansard.web import responses, static_files
 from hansard.web.auth import Guard
 from hansard.web.caches import AnswerCache, PageCache
-from hansard.web.engine_pool import EnginePool
-from hansard.web.live import Live
-from hansard.web.pages.settings import wants_redaction
+from hansard.web.engine_pool import EnginePool, Live, by_redaction
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp
 
     from hansard.config import Settings
     from hansard.web.auth import Auth
@@ -99,12 +97,7 @@ class _Guarded(Starlette):
 
     def build_middleware_stack(self) -> ASGIApp:
         """Everything, inside of the guard; requests of browsers that want redacted pages go to the other application."""
-        plain, redacted = super().build_middleware_stack(), self.state.redacted
-
-        async def chosen(scope: Scope, receive: Receive, send: Send) -> None:
-            await (redacted if wants_redaction(scope) else plain)(scope, receive, send)
-
-        return Guard(chosen, self.state.auth)
+        return Guard(by_redaction(super().build_middleware_stack(), self.state.redacted), self.state.auth)
 
 
 def _routes() -> list[Route]:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from hansard.engine import Hansard
     from hansard.model.requests import Dated
-    from hansard.web.engine_pool import EnginePool
-    from hansard.web.live import Live
+    from hansard.web.engine_pool import EnginePool, Live
 
 _Answer = TypeVar("_Answer")
 _Request = TypeVar("_Request", bound="Dated")

@@ -1,30 +1,37 @@
-"""The engines of the web app: a few threads, each with an engine of its own."""
+"""The engines of the web app: a few threads, each with an engine of its own; and the state of the store, which open pages follow."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
-from hansard.background_sync import file_fingerprint, index_fingerprint
+from hansard.background_sync import BackgroundSync, StoreState, file_fingerprint, index_fingerprint
 from hansard.errors import HansardError
 from hansard.thread.store import ThreadCache
+from hansard.web.auth import cookies
 from hansard.web.responses import HttpError
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
     from hansard.config import Settings
     from hansard.engine import Hansard
     from hansard.render.format import ProjectNames
 
+REDACTION_COOKIE = "hansard-redact"
 _Answer = TypeVar("_Answer")
 _FILES = ("index.db", "text.db", "record.db")
 _WRITTEN = (*_FILES, *(f"{name}-wal" for name in _FILES))
 _WORKERS = 4  # each holds connections with caches of some megabytes; Python runs one at a time anyway
 _MOST = 500  # questions that wait or are being answered
+_BEAT_SECONDS = 20.0  # how often a quiet stream shows that it lives
+_MOST_STREAMS = 200
 
 
 class EnginePool:
@@ -118,3 +125,94 @@ def _identity(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
+
+
+def by_redaction(plain: ASGIApp, redacted: ASGIApp) -> ASGIApp:
+    """The application whose engines redact, for browsers that want redacted pages; the other one for all others."""
+
+    async def chosen(scope: Scope, receive: Receive, send: Send) -> None:
+        headers = scope["headers"] if scope["type"] == "http" else ()
+        wanted = (cookies(value.decode("latin-1"), REDACTION_COOKIE) for name, value in headers if name == b"cookie")
+        await (redacted if any("1" in values for values in wanted) else plain)(scope, receive, send)
+
+    return chosen
+
+
+class Live:
+    """The state of the store, and the pages that wait for the next one."""
+
+    def __init__(self, engines: EnginePool, *, syncing: bool) -> None:
+        is_syncing = syncing and bool(engines.settings.roots)
+        self._sync = BackgroundSync(engines.engine, self._hear, syncing=is_syncing, describe=_describe)
+        self.is_over = False  # the server is going down
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._news = asyncio.Event()
+        self.listeners = 0
+
+    async def start(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        await self.look()
+        self._sync.start()
+
+    def end(self) -> None:
+        self.is_over = True
+        self._sync.stop()
+        self._tell()
+
+    async def finish(self) -> None:
+        """Wait until the watch has stopped."""
+        self.end()
+        await asyncio.to_thread(self._sync.stop, 10)
+
+    @property
+    def state(self) -> StoreState:
+        """The state of the store, at most a second old."""
+        return self._sync.state
+
+    @property
+    def is_watching(self) -> bool:
+        """Whether the sources are watched."""
+        return self._sync.is_syncing
+
+    async def look(self) -> None:
+        """Look for a change now."""
+        await asyncio.to_thread(self._sync.refresh)
+
+    async def events(self) -> AsyncIterator[StoreState | None]:
+        """The current state, and again whenever it changes; None now and then as a heartbeat."""
+        if self.listeners >= _MOST_STREAMS:
+            raise HttpError(503, "busy", f"too many open pages ({_MOST_STREAMS}): close some")
+        self.listeners += 1
+        try:
+            await self.look()
+            told: StoreState | None = None
+            while not self.is_over:
+                news = self._news
+                if told != self.state:
+                    told = self.state
+                    yield told
+                    continue
+                try:
+                    await asyncio.wait_for(news.wait(), _BEAT_SECONDS)
+                except TimeoutError:
+                    yield None
+        finally:
+            self.listeners -= 1
+
+    def _hear(self, _: StoreState) -> None:
+        """Pass news from the thread that looks to the server's."""
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop is over
+                self._loop.call_soon_threadsafe(self._tell)
+
+    def _tell(self) -> None:
+        news, self._news = self._news, asyncio.Event()
+        news.set()
+
+
+def _describe(error: Exception) -> str:
+    """The message that pages show for a failed sync; details of internal errors stay on the server's terminal."""
+    if isinstance(error, (HansardError, OSError)):
+        return str(error)
+    logging.getLogger(__name__).error("watching the source directories failed", exc_info=error)
+    return "cannot watch the source directories; see the server's terminal"

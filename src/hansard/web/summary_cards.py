@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from hansard.model.time import BLOCK
-from hansard.query.activity import PAUSE
+from hansard.query.sessions import PAUSE
 from hansard.render.charts.svg import per_cent
 from hansard.render.format import ProjectNames, budget_cost, cost, duration, many, project_name, row_cost, short
 from hansard.render.html.escaping import escaped

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.render.console import console_runs as shown
+from hansard.render.highlighting import console_runs as shown
 
 COLOURS = {f"{ground}{colour}" for ground in "fg" for colour in (*range(16), "i")}
 CLASSES = {"bold", "dim", "ital", "ul", "strike", *COLOURS}

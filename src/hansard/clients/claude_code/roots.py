@@ -10,7 +10,6 @@ from hansard.clients.claude_code.layout import HISTORY, LAYOUT
 from hansard.errors import SourceUnreadable, UsageError
 from hansard.sources.names import printable
 from hansard.sources.roots import Root, split_paths
-from hansard.storage import from_json
 
 DEFAULT_CLEANUP_DAYS = 30
 _SMALL_FILE = 1 << 20
@@ -132,7 +131,10 @@ def running_sessions(root: Root) -> list[dict[str, Any]]:
 def _read_object(path: str) -> dict[str, Any] | None:
     try:
         with open(path, "rb") as file:
-            value = from_json(file.read(_SMALL_FILE).decode("utf-8-sig"))
+            content = file.read(_SMALL_FILE)
+        import json  # takes long to import, and most roots have no such file
+
+        value = json.loads(content.decode("utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

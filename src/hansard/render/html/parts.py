@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
 from hansard.model.display import Checklist, Code, Console, Diff, Facts, Part, Picture, Plain, Prose
-from hansard.render.console import console_runs
 from hansard.render.format import size
-from hansard.render.highlighting import Run, coloured
+from hansard.render.highlighting import Run, coloured, console_runs
 from hansard.render.html.escaping import (
     escaped,
     linked,

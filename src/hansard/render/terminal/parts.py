@@ -9,8 +9,8 @@ from msgspec import Struct
 from hansard.guard.sanitize import ESCAPES
 from hansard.lazy_regex import lazy_compile
 from hansard.model.display import Checklist, Code, Console, Diff, Facts, Part, Picture, Plain, Prose
-from hansard.render.console import ConsoleStyle, styled
 from hansard.render.format import many
+from hansard.render.highlighting import ConsoleStyle, styled
 from hansard.render.terminal import prose
 from hansard.render.terminal.spans import BOLD, CYAN, DIM, GREEN, RED, STRUCK, YELLOW, Span, code_lines, lay
 from hansard.render.text import clean, fit, one_line, width

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hansard.config import Settings
     from hansard.engine import Hansard
     from hansard.web.auth import Auth
-    from hansard.web.live import Live
+    from hansard.web.engine_pool import Live
 
 JSON = "application/json"
 _SENDING = ("PUT", "POST")  # methods with a body

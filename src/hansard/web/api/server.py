@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from hansard.web.auth import Auth
-    from hansard.web.live import Live
+    from hansard.web.engine_pool import Live
 
 _KIND = "text/event-stream"
 

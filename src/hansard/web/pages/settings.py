@@ -10,17 +10,15 @@ from starlette.routing import Route
 
 from hansard.errors import UsageError
 from hansard.render.reports import data_words
-from hansard.web.auth import cookies
+from hansard.web.engine_pool import REDACTION_COOKIE
 from hansard.web.parameters import Nothing, read_params
 from hansard.web.responses import answered, html
 
 if TYPE_CHECKING:
     from starlette.requests import Request
-    from starlette.types import Scope
 
     from hansard.engine import Hansard
 
-_COOKIE = "hansard-redact"
 _COOKIE_SECONDS = 365 * 24 * 3600
 
 
@@ -49,19 +47,10 @@ async def set_redaction(request: Request) -> Response:
         raise UsageError("the form must have one field: redact, 1 or empty")
     answer = Response(status_code=204)
     if fields[0][1]:
-        answer.set_cookie(_COOKIE, "1", max_age=_COOKIE_SECONDS, path="/", httponly=True, samesite="strict")
+        answer.set_cookie(REDACTION_COOKIE, "1", max_age=_COOKIE_SECONDS, path="/", httponly=True, samesite="strict")
     else:
-        answer.delete_cookie(_COOKIE, path="/", httponly=True, samesite="strict")
+        answer.delete_cookie(REDACTION_COOKIE, path="/", httponly=True, samesite="strict")
     return answer
-
-
-def wants_redaction(scope: Scope) -> bool:
-    """Whether a request comes from a browser that wants redacted pages."""
-    if scope["type"] != "http":
-        return False
-    return any(
-        "1" in cookies(value.decode("latin-1"), _COOKIE) for name, value in scope["headers"] if name == b"cookie"
-    )
 
 
 ROUTES = [Route("/settings", show), Route("/settings/redaction", set_redaction, methods=["POST"])]

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from hansard.model.sessions import PinnedMessage, Session
     from hansard.model.threads import Agent
     from hansard.thread.store import Window
+    from hansard.thread.structure import TurnUsage
     from hansard.thread.thread import Thread
-    from hansard.thread.usage import TurnUsage
 
 FIRST = Budget(records=48, bytes=192 << 10, turns=10)
 """Size of the first piece of a page."""

@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from hansard.model.display import Item, Part, Turn
     from hansard.model.threads import Fork
     from hansard.thread.store import Window
-    from hansard.thread.structure import Compaction
+    from hansard.thread.structure import Compaction, Request
     from hansard.thread.thread import Thread
-    from hansard.thread.usage import Request
 
 OUTLINED = 400
 """Turns that a page names at once; the outline of a longer session is fetched."""
