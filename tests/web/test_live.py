@@ -375,13 +375,13 @@ def test_who_goes_away_in_the_middle_of_a_transcript_leaves_nothing_behind(demo:
 def test_there_are_not_too_many_streams(demo: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     with listening(demo) as news, demo.client() as client:
         assert next(news)
-        monkeypatch.setattr(live, "_MOST_STREAMS", 1)
+        monkeypatch.setattr(engine_pool, "_MOST_STREAMS", 1)
         refused = client.get("/api/events")
         assert (refused.status_code, refused.json()["error"]["code"]) == (503, "busy")
 
 
 def test_a_quiet_stream_shows_that_it_lives(demo: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "_BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(engine_pool, "_BEAT_SECONDS", 0.01)
     with demo.client() as client, client.stream("GET", "/api/events") as answer:
         assert next(line for line in answer.iter_lines() if line.startswith(":")) == ": nothing new"
 
