@@ -23,7 +23,7 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def verbatim(name: str) -> Callable[[_Method], _Method]:
-    """Mark a method of a gated class that returns text exactly as it was recorded."""
+    """Mark a method behind the gate that returns text exactly as it was recorded."""
 
     def mark(method: _Method) -> _Method:
         VERBATIM.setdefault(name, []).append(method.__qualname__)
@@ -33,7 +33,7 @@ def verbatim(name: str) -> Callable[[_Method], _Method]:
     return mark
 
 
-def put_behind_gate(answering: object) -> None:
+def put_behind_gate(answering: Any) -> None:
     """Pass everything that an object with a `redact` returns through it; others need no gate."""
     answering.__class__ = _behind_gate(type(answering))
 
