@@ -35,7 +35,7 @@ def verbatim(name: str) -> Callable[[_Method], _Method]:
 
 def put_behind_gate(answering: Any) -> None:
     """Pass everything that an object with a `redact` returns through it; others need no gate."""
-    answering.__class__ = _behind_gate(type(answering))
+    answering.__class__ = _behind_gate(answering.__class__)
 
 
 @cache
