@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -35,6 +34,8 @@ from hansard.sources.roots import Root
 from hansard.sync.report import DEFAULT_MAX_FILE, Listener, SyncReport, SyncRequest
 
 if TYPE_CHECKING:
+    import threading
+
     import hansard.changes.journal
     import hansard.export.run
     import hansard.git.blame
