@@ -57,7 +57,7 @@ class Model(BaseHTTPRequestHandler):
         given = asked.get("input") or [{}]
         number, last = next(self.numbers), given[-1]
         text = json.dumps(last)
-        item = {"type": "message", "role": "assistant", "id": f"msg_{number}", "status": "completed"}
+        item: dict[str, Any] = {"type": "message", "role": "assistant", "id": f"msg_{number}", "status": "completed"}
         item |= {"content": [{"type": "output_text", "text": f"Answer {number}.", "annotations": []}]}
         call = {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}"}
         if not str(last.get("type", "")).endswith("_output"):

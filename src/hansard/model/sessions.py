@@ -65,6 +65,11 @@ class Session(Struct, frozen=True):
         return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
 
     @property
+    def has_no_usage(self) -> bool:
+        """Whether no tokens are recorded, as by many clients; Claude Code records those of every answer."""
+        return not self.api_messages and bool(self.other_client)
+
+    @property
     def other_client(self) -> str:
         """The client, if it is not Claude Code."""
         return "" if self.client == CLAUDE_CODE else self.client

@@ -341,7 +341,9 @@ def turn_facts(turn: Turn) -> tuple[list[str], int]:
 
 
 def listed_cost(session: Session) -> str:
-    """What a session costs, with its mark."""
+    """What a session costs, with its mark; a dash where its client recorded no tokens."""
+    if session.has_no_usage:
+        return "-"
     return cost(session.cost_usd, lower_bound=session.lower_bound_messages > 0, unpriced=bool(session.unpriced_models))
 
 
@@ -364,6 +366,8 @@ def budget_cost(budget: Budget) -> str:
 
 def session_cost(session: Session) -> str:
     """What a session costs, in words; empty where it asked no model anything."""
+    if session.has_no_usage:
+        return "tokens not recorded"
     if session.cost_usd is None:
         return "no price known" if session.api_messages else ""
     is_more = session.lower_bound_messages or session.unpriced_models

@@ -13,6 +13,7 @@ from hansard.clients.codex.decode import Memory, decode
 from hansard.clients.codex.patches import patch_of, read_patch
 from hansard.engine import Hansard
 from hansard.query.duplicates import REPEATED, find_repeated_work, once
+from hansard.render.format import listed_cost, session_cost
 from tests.clients.codex.history import CHILD, FORK, LATER, OLDEST, PATCH, THREAD, main_thread, write
 
 
@@ -92,7 +93,9 @@ def test_the_first_generation(store: Hansard) -> None:
         ("tool", "mcp__search__find.it"),
         ("reply", "Neuwerk."),
     ]
-    assert store.session(OLDEST).branch == "trunk"
+    session = store.session(OLDEST)
+    assert session.branch == "trunk"
+    assert (listed_cost(session), session_cost(session)) == ("-", "tokens not recorded")
 
 
 def test_every_file_of_a_patch_is_an_edit(store: Hansard) -> None:
