@@ -115,6 +115,7 @@ class Record(Struct, gc=False):
     branch: str = ""
     version: str = ""
     title: str = ""
+    asked: str = ""  # what was typed of a prompt, where the client put more around it
     is_aside: bool = False  # a subagent's
     agent_id: str = ""  # the subagent whose file this is; `session_id` is then the session that started it
     agent_type: str = ""

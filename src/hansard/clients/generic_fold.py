@@ -104,7 +104,7 @@ class GenericFold(RowFold):
             state.first_text = digest(record.text)
         if role == "prompt":
             state.prompts += 1
-            state.first_prompt = state.first_prompt or preview(record.text)
+            state.first_prompt = state.first_prompt or preview(record.asked or record.text)
         elif role in ("command", "bash"):
             state.commands += 1
             state.first_command = state.first_command or preview(record.text)

@@ -119,6 +119,13 @@ def test_tokens_are_those_of_each_answer() -> None:
     ]
 
 
+def test_what_an_editor_adds_to_a_prompt_is_not_its_title() -> None:
+    text = "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nPaint it\n"
+    line = {"timestamp": "", "type": "event_msg", "payload": {"type": "user_message", "message": text}}
+    (record,) = decode(json.dumps(line).encode(), Memory())
+    assert (record.text, record.asked) == (text, "Paint it")
+
+
 def test_a_patch_in_a_command() -> None:
     assert patch_of(f"apply_patch <<'EOF'\n{PATCH}\nEOF") == PATCH
     assert patch_of(f"cd src && apply_patch <<'EOF'\n{PATCH}\nEOF") == PATCH

@@ -32,6 +32,7 @@ _TAG = lazy_compile(r"\s*<([a-z][a-z0-9_]*)[ >]")
 _CWD = lazy_compile(r"<cwd>(.*?)</cwd>")
 _SHELL = lazy_compile(r"<command>\s*(.*?)\s*</command>", 16)
 _INSTRUCTIONS = ("# AGENTS.md instructions", "# Instructions for ")
+_REQUEST = "## My request for Codex:"  # after what an editor adds to a prompt
 _ROLES = {"subagent_notification": "notification", "turn_aborted": "interruption", "user_shell_command": "bash"}
 _EXIT = lazy_compile(r"(?:Exit code: |Process exited with code )(-?\d+)")
 _FAILED = (
@@ -284,6 +285,8 @@ def _said(record: Record, memory: Memory, form: str) -> Record:
             del memory.pending[number]
             return Record("repeated_prompt")
     memory.pending = [*memory.pending[1 - _MOST_PENDING :], (form, mark)]
+    _, found, asked = record.text.partition(_REQUEST)
+    record.asked = asked.strip() if found else ""
     memory.turns += 1
     memory.before_turns = [*memory.before_turns[1 - _MOST_TURNS :], memory.last]
     return _placed(record, memory, record.text)
