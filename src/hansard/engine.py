@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     import hansard.query.health
     import hansard.query.pins
     import hansard.query.prompts
+    import hansard.query.recall.answer
     import hansard.query.related
     import hansard.query.restoring
     import hansard.query.search.blocks
@@ -108,6 +109,7 @@ if TYPE_CHECKING:
         Transcript,
     )
     from hansard.model.ledger import Blocks, Budget, CurrentUsage, Limit, PriceData, PriceOverride, Rate, UsageReport
+    from hansard.model.recall import Recollection
     from hansard.model.reconcile import Reconciliation
     from hansard.model.recovery import LostSessions, Reconstruction
     from hansard.model.requests import (
@@ -121,6 +123,7 @@ if TYPE_CHECKING:
         LedgerRequest,
         ProjectsRequest,
         PromptsRequest,
+        RecallRequest,
         SearchRequest,
         SessionGroupsRequest,
         SessionsRequest,
@@ -548,6 +551,11 @@ class Hansard:
     def count(self, request: SearchRequest) -> int:
         """The number of matches, copies in forks and former generations included."""
         return hansard.query.search.pages.Search(self.reader, request, exact=True).finder.count()
+
+    @takes(lambda: hansard.model.requests.RecallRequest)
+    def recall(self, request: RecallRequest) -> Recollection:
+        """The passages of the whole history that best answer a question in plain words."""
+        return hansard.query.recall.answer.Recall(self.reader, self._record_or_none(), request).answer()
 
     @takes(lambda: hansard.model.requests.FacetsRequest)
     def facets(self, request: FacetsRequest) -> Facets:

@@ -35,7 +35,7 @@ ATTEMPTS = (
 )  # fmt: skip
 
 
-ORIGINS = {"person", "model", "client", "web page", "file", "MCP server", "subagent", "tool output"}
+ORIGINS = {"person", "model", "conversation", "client", "web page", "file", "MCP server", "subagent", "tool output"}
 IDS = frozenset({"session", "message", "subagent", "last_session"})
 SHOWN_ID = re.compile(
     r"id-[0-9a-f]{16}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{6,17}|sidechain-[0-9a-f]{1,16}"

@@ -73,6 +73,10 @@ def ways(server: Server, name: str) -> dict[str, str]:
             said[f"{tool} {query}"] = asked(server, "tools/call", name=tool, arguments=arguments)
     if name.isalnum():  # of others it repeats single words
         said["recall"] = asked(server, "tools/call", name="recall", arguments={"question": f"about {name}"})
+    said["recall in a session"] = asked(
+        server, "tools/call", name="recall", arguments={"question": "app", "session": name}
+    )
+    said["recall like"] = asked(server, "tools/call", name="recall", arguments={"question": "app", "like": name})
     for key, text in said.items():  # what the client asked itself, and the random word of the marks
         said[key] = "".join(part.partition("⟧")[2] for part in ("⟧" + text.replace(name, "NAME")).split("⟦"))
     return said

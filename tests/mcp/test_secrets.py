@@ -75,7 +75,10 @@ def test_recall_finds_nothing_by_parts_of_a_secret(ask: Call) -> None:
         asked = ask("recall", question=part)
         absent = ask("recall", question=part.replace(part.split()[-1 if part.startswith("h") else 0], "Xwq5Rtz1"))
         assert shape(asked) == shape(absent), part
-        assert ("Qzx7" in asked.get("searched", "")) == ("Xwq5" in absent.get("searched", ""))
+    for part, other in (("Qzx7", "Xwq5"), ("Qzx7Wvk2", "Xwq5Rtz1")):
+        asked, absent = (ask("recall", question=f"harbour {word}") for word in (part, other))
+        assert asked["sureness"] == absent["sureness"]
+        assert (asked["missing"], absent["missing"]) == ([part], [other])
 
 
 def test_words_beside_a_secret_are_found(ask: Call) -> None:

@@ -185,10 +185,26 @@ def test_recall_gives_passages_and_the_outcome(call: Call) -> None:
     assert "passages" not in call("recall", question="wombat")
 
 
+def test_recall_follows_up(call: Call) -> None:
+    answer = call("recall", question="flaky parser")
+    assert {one["session"] for one in answer["sessions"]} == {FIRST, SECOND}
+    assert {one["session"] for one in call("recall", question="flaky parser", session=FIRST)["passages"]} == {FIRST}
+    found = call("recall", question="flaky parser", limit=1)
+    assert len(found["sessions"]) == 1
+    assert [one["session"] for one in found["left_out"]] == [
+        FIRST if found["sessions"][0]["session"] == SECOND else SECOND
+    ]
+    message = next(one["message"] for one in answer["passages"] if one["session"] == FIRST)
+    assert {one["session"] for one in call("recall", question="wombat", like=message)["sessions"]} == {FIRST}
+    assert "no message" in call("recall", question="flaky", like="0" * 36)["error"]
+
+
 def test_recall_finds_some_of_the_words(call: Call) -> None:
     answer = call("recall", question="was the flaky login ever rewritten in zig?")
     assert answer["sessions"][0]["session"] == SECOND
-    assert "OR" in answer["searched"]
+    assert answer["searched"] == "flaky login rewritten zig"
+    assert answer["missing"] == ["rewritten", "zig"]
+    assert 0 < answer["sureness"] < call("recall", question="flaky login")["sureness"] == 1
     assert "no word" in call("recall", question="what did we do")["error"]
 
 

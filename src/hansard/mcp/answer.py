@@ -166,7 +166,7 @@ class Passage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     turn: int = 0
     at: str = ""
     age: str = ""
-    origin: str  # person, model, client, web page, file, MCP server, subagent, tool output
+    origin: str  # person, model, conversation (of both), client, web page, file, MCP server, subagent, tool output
     kind: str = ""
     tool: Short = ""
     project: Path = ""

@@ -324,6 +324,21 @@ class FacetsRequest(SearchRequest, frozen=True, kw_only=True):
     most: int = 20_000
 
 
+class RecallRequest(Dated, frozen=True, kw_only=True):
+    """A question in plain words.
+
+    `prepare` is applied to every text before it is scored, so what it removes cannot be found. `without` is a session to leave out.
+    """
+
+    question: str
+    sessions: int = 12
+    passages: int = 12
+    session: str | None = None  # only this one
+    like: str | None = None  # a message's uuid: its words are added to the question
+    without: str | None = None
+    prepare: Callable[[str], str] | None = None
+
+
 class LedgerRequest(ReportQuery, frozen=True, kw_only=True):
     """A question about tokens and cost."""
 

@@ -40,8 +40,8 @@ class Part(NamedTuple):
 
 
 PARTS = (
-    Part("talk", "talk", 120),
-    Part("work", "work", 80),
+    TALK := Part("talk", "talk", 120),
+    WORK := Part("work", "work", 80),
     FILES := Part("files", "work", 16),  # overflowed tool results
     TITLES := Part("titles", "titles", 40),
     REMINDERS := Part("reminders", "reminders", 40),  # only if the query names them
@@ -112,6 +112,16 @@ class Finder:
                 if row_id != last:
                     yield row_id
                 last = row_id
+
+    def having(self, expression: str, part: Part, most: int) -> list[int]:
+        """The newest matches in one part that also match a full-text expression, at most `most`."""
+        found: list[int] = []
+        for scope in self._scopes:
+            match = f"({expression}) AND {scope.leg.match}"
+            for sql, values in scope.queries("text.rowid", part, match=match):
+                rows = self._reader.rows(f"{sql} ORDER BY text.rowid DESC LIMIT ?", (*values, most - len(found)))
+                found += [row[0] for row in rows]
+        return found if len(self._scopes) == 1 else sorted(set(found), reverse=True)
 
     def apart(self) -> Iterator[int]:
         """Matches whose time may differ from their transcript's: titles of other sessions, and files."""
@@ -228,7 +238,7 @@ class _Scope:
         )
         self._typed_values = values_of(self.leg.sessions)
 
-    def _of_titles(self, head: str, below: int, above: int) -> tuple[str, tuple[Any, ...]]:
+    def _of_titles(self, head: str, match: str, below: int, above: int) -> tuple[str, tuple[Any, ...]]:
         """Titles are few: the session of each is looked up."""
         leg = self.leg
         conditions = [condition.sql for condition in leg.rows]
@@ -238,16 +248,16 @@ class _Scope:
             among = " AND ".join(condition.sql for condition in leg.transcripts)
             conditions.append(f"text.rowid >> {OFFSET_BITS} IN (SELECT id FROM transcripts WHERE {among})")
         values = (*values_of(leg.rows), *values_of(leg.sessions), *values_of(leg.transcripts))
-        return head + "".join(f" AND {sql}" for sql in conditions), (leg.match, above, below - 1, *values)
+        return head + "".join(f" AND {sql}" for sql in conditions), (match, above, below - 1, *values)
 
     def queries(
-        self, columns: str, part: Part, below: int = _LAST, above: int = 0
+        self, columns: str, part: Part, below: int = _LAST, above: int = 0, match: str = ""
     ) -> Iterator[tuple[str, tuple[Any, ...]]]:
-        """The SQL for one part of the full text, range by range, newest first."""
+        """The SQL for one part of the full text, range by range, newest first; `match` replaces the full-text expression."""
         head = (
             f"SELECT {columns} FROM full.{part.table} AS text WHERE {part.table} MATCH ? AND text.rowid BETWEEN ? AND ?"
         )
-        match = self.leg.match
+        match = match or self.leg.match
         if part is FILES:
             if self._files is not None and below > SNAPSHOT_TEXT:
                 rows = "".join(f" AND {condition.sql}" for condition in self.leg.rows)
@@ -255,7 +265,7 @@ class _Scope:
                 yield f"{head}{rows}{self._files}", (match, SNAPSHOT_TEXT, below - 1, *values)
             return
         if part is TITLES:
-            yield self._of_titles(head, below, above)
+            yield self._of_titles(head, match, below, above)
             return
         conditions = "".join(f" AND {sql}" for sql in self._conditions)
         values = (*self._values, *(() if self._allowed is None else (self._allowed,)), *self._typed_values)

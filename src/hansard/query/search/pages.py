@@ -163,7 +163,7 @@ class Search:
         while True:
             candidates = self.finder.candidates(cursor.stops)
             weights = candidates.weights
-            found = [self._weighed(block, weights) for block in _distinct(describe(self._reader, weights).values())]
+            found = [self._weighed(block, weights) for block in distinct(describe(self._reader, weights).values())]
             found.sort(key=lambda one: (-one.score, -(one.block.at or 0), -one.block.id))
             enough = cursor.shown + request.limit + 1
             if self._screen is None:
@@ -212,7 +212,7 @@ class Search:
             return self._newest_shown(self._screen, want)
         while True:
             blocks, more = newest(self._reader, self.finder, cursor.before, want)
-            found = [_Found(block, 0.0) for block in _distinct(blocks)]
+            found = [_Found(block, 0.0) for block in distinct(blocks)]
             found.sort(key=lambda one: place_of(one.block), reverse=True)
             found = self._owned(found, len(found))
             groups = _grouped(found, by_worth=False) if request.group else [[one] for one in found]
@@ -235,7 +235,7 @@ class Search:
         more = True
         while more and len(groups) <= request.limit and not screen.is_tired:
             blocks, more = newest(self._reader, self.finder, before, want)
-            found = [_Found(block, 0.0) for block in _distinct(blocks)]
+            found = [_Found(block, 0.0) for block in distinct(blocks)]
             found.sort(key=lambda one: place_of(one.block), reverse=True)
             kept += [one for one in self._owned(found, len(found)) if screen.is_redacted(one.block) is not None]
             groups = _grouped(kept, by_worth=False) if request.group else [[one] for one in kept]
@@ -289,7 +289,7 @@ _REPEATED = "SELECT v.value FROM json_each(?) v WHERE (SELECT count(*) FROM reco
 _Age = tuple[bool, bool, int, str, int]  # sorts originals first
 
 
-def _distinct(blocks: Iterable[TextBlock]) -> Iterable[TextBlock]:
+def distinct(blocks: Iterable[TextBlock]) -> Iterable[TextBlock]:
     """Each block of a record once: the first of its copies by `_age`."""
     best: dict[object, TextBlock] = {}
     for block in blocks:

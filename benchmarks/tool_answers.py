@@ -1,6 +1,6 @@
 """How well agents can answer from tool results alone: 30 questions over the public transcripts, with the tokens that each answer takes.
 
-.venv/bin/python -m benchmarks.recall ROOT [HOME]
+.venv/bin/python -m benchmarks.tool_answers ROOT [HOME]
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import tempfile
 from statistics import median
 from typing import Any
 
-from benchmarks.recall_cases import CASES, Case
+from benchmarks.tool_cases import CASES, Case
 from hansard.config import Settings
 from hansard.guard.passages import estimate_tokens
 from hansard.mcp.server import Server
