@@ -18,7 +18,7 @@ from hansard.engine import Hansard
 from hansard.errors import UsageError
 from hansard.model.requests import SearchRequest
 from hansard.query.language import parse
-from hansard.query.search import vocabulary
+from hansard.query.search import candidates, vocabulary
 from hansard.query.search.pages import Search
 from hansard.query.search.plan import make_plan
 from hansard.query.search.spellings import Spelling, as_typed, begun_spellings, inflections, spellings
@@ -111,6 +111,11 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a history that is a hundred times as large."""
     monkeypatch.setattr(vocabulary, "_MOST_LEAVES", 10)
     monkeypatch.setattr(vocabulary, "_MOST_EXACT", 30)
+    monkeypatch.setattr(candidates, "_SAMPLE", 10)
+    small = {part.name: part._replace(weighed=20) for part in candidates.PARTS}
+    monkeypatch.setattr(candidates, "PARTS", tuple(small.values()))
+    for name in ("FILES", "TITLES", "REMINDERS"):
+        monkeypatch.setattr(candidates, name, small[name.lower()])
 
 
 @pytest.mark.usefixtures("few")

@@ -27,7 +27,9 @@ BROAD = {"the", "is:error OR file:README OR title:a", "-the"}  # that have hundr
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a few blocks are weighed at a time, so that a small history has many pages."""
     sizes = {"talk": 3, "work": 2, "files": 1, "titles": 1, "reminders": 1}
-    small = {part.name: part._replace(most=sizes[part.name]) for part in candidates.PARTS}
+    small = {
+        part.name: part._replace(weighed=2 * sizes[part.name] + 1, most=sizes[part.name]) for part in candidates.PARTS
+    }
     monkeypatch.setattr(candidates, "PARTS", tuple(small.values()))
     monkeypatch.setattr(candidates, "FILES", small["files"])
     monkeypatch.setattr(candidates, "TITLES", small["titles"])
@@ -39,13 +41,18 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_candidates_come_once(demo: Hansard, query: str) -> None:
     finder = Search(demo.reader, SearchRequest(query)).finder
     seen: Counter[int] = Counter()
-    found = finder.candidates()
-    seen.update(found.weights.keys())
-    steps = 1
-    while found.has_more:
-        found = finder.candidates(found.stops)
+    stops: candidates.Stops | None = None
+    steps = batch = 0
+    while True:
+        found = finder.candidates(stops, batch)
         seen.update(found.weights.keys())
         steps += 1
+        if not found.is_last:
+            batch += 1
+        elif found.has_more:
+            stops, batch = found.stops, 0
+        else:
+            break
     assert steps > 2
     assert set(seen.values()) == {1}
     assert set(seen) == set(finder.ids())

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hansard.index.schema import SNAPSHOT_TEXT
-from hansard.query.recall.passages import rarity
-from hansard.query.search.candidates import TALK, TITLES, WORK
-from hansard.storage import OFFSET_BITS
+from hansard.query.search.candidates import TALK, TITLES, WORK, count_blocks, extrapolate
+from hansard.query.search.ranking import rarity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +44,7 @@ class Candidates(Struct):
 
 def find_candidates(reader: Reader, finder: Finder, asked: Sequence[Asked]) -> Candidates:
     """The blocks with the most of the question's words, by their rarity; sets what each word is worth."""
-    rows = _count_blocks(reader)
+    rows = count_blocks(reader)
     scores: dict[int, float] = {}
     rest = 0.0
     spent = dict.fromkeys(_BUDGET, 0)
@@ -70,25 +69,13 @@ def find_candidates(reader: Reader, finder: Finder, asked: Sequence[Asked]) -> C
     return Candidates(sorted(best, key=lambda row_id: (-scores[row_id], -row_id)), rest, rarity(0, rows))
 
 
-def _count_blocks(reader: Reader) -> int:
-    reader.teach_text("rows_of", lambda api: api.row_count)
-    found = 0
-    for part in (TALK, WORK):
-        row = reader.one(
-            f"SELECT rows_of({part.table}) FROM full.{part.table} WHERE {part.table} MATCH 'mark : kind*' LIMIT 1"
-        )
-        found += row[0] if row is not None else 0
-    return max(found, 1)
-
-
 def _estimate(reader: Reader, finder: Finder, word: Asked) -> float:
     """About how many blocks have a word: by how far back its newest uses reach."""
     newest = reader.one("SELECT max(id) FROM transcripts")[0] or 1
     found = 0.0
     for part in (TALK, WORK):
         ids = [row_id for row_id in finder.having(word.match, part, _SAMPLE) if row_id < SNAPSHOT_TEXT]
-        reached = newest - (ids[-1] >> OFFSET_BITS) + 1 if ids else 1
-        found += len(ids) if len(ids) < _SAMPLE else len(ids) * newest / max(reached, 1)
+        found += len(ids) if len(ids) < _SAMPLE else extrapolate(len(ids), ids[-1], newest)
     return found
 
 

@@ -28,12 +28,6 @@ ASIDE_WEIGHT = 0.75
 _AGE, _HALF_LIFE, _DAY = 0.1, 90.0, 86_400_000  # recency only decides between passages that are nearly as good
 
 
-def rarity(often: float, blocks: int) -> float:
-    """What a word is worth that occurs in `often` of `blocks` texts (IDF)."""
-    often = min(often, blocks)
-    return math.log(1 + (blocks - often + 0.5) / (often + 0.5))
-
-
 def score(counts: dict[int, int], length: int, asked: Sequence[Asked]) -> float:
     """BM25 of a passage of `length` words."""
     long = _SATURATION * (1 - _LENGTH + _LENGTH * length / _AVERAGE)

@@ -1,9 +1,9 @@
 """Run a plan: which blocks match, newest first, and how well their words fit.
 
-A query may match half of the history. Ranking all of that would take seconds, so only a few hundred blocks are scored:
-the newest of the conversation, the newest of tool activity, and the titles. Ids follow time, so FTS5 yields the newest
-first and stops there; nothing is sorted, and memory does not grow with the number of matches. Each page continues where
-the last one stopped.
+Every match of the whole history is weighed by an FTS5 function, up to a budget of work: a word that occurs in every other
+block has too many matches to weigh in milliseconds, and then the newest come first. Ids follow time, so FTS5 yields the
+newest first and stops there; nothing is sorted, and memory does not grow with the number of matches. Later pages continue
+where the budget ended, so every match is reached, and the answer says that there are more.
 """
 
 from __future__ import annotations
@@ -26,25 +26,26 @@ from hansard.storage import OFFSET_BITS
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
 
-_SAMPLE = 60
+_SAMPLE = 1000
 _MANY_RANGES = 24
 _LAST = (1 << 63) - 1
 
 
 class Part(NamedTuple):
-    """A part of the full text, and how many of its blocks are scored at once."""
+    """A part of the full text, how many of its blocks are weighed, and how many of these are ranked at once."""
 
     name: str
     table: str
+    weighed: int
     most: int
 
 
 PARTS = (
-    TALK := Part("talk", "talk", 120),
-    WORK := Part("work", "work", 80),
-    FILES := Part("files", "work", 16),  # overflowed tool results
-    TITLES := Part("titles", "titles", 40),
-    REMINDERS := Part("reminders", "reminders", 40),  # only if the query names them
+    TALK := Part("talk", "talk", 1200, 120),
+    WORK := Part("work", "work", 800, 80),
+    FILES := Part("files", "work", 100, 16),  # overflowed tool results
+    TITLES := Part("titles", "titles", 200, 40),
+    REMINDERS := Part("reminders", "reminders", 200, 40),  # only if the query names them
 )
 
 Stops = dict[str, int | None]
@@ -55,6 +56,8 @@ class Candidates(Struct):
     """Matching blocks with the weight of their words, and where the next ones begin."""
 
     weights: dict[int, float] = field(default_factory=dict)
+    total: int = 0  # blocks that were weighed; `weights` has the best of them, or the next best
+    is_last: bool = True  # no more of those weighed are left to rank
     stops: Stops = field(default_factory=dict)
 
     @property
@@ -72,8 +75,8 @@ class Finder:
         self._parts = PARTS if plan.has_reminders else tuple(part for part in PARTS if part is not REMINDERS)
         self._scopes = [_Scope(reader, leg, all_typed=all_typed) for leg in plan.legs]
 
-    def candidates(self, stops: Stops | None = None) -> Candidates:
-        """The newest blocks of each part, or the newest below where an earlier page stopped."""
+    def candidates(self, stops: Stops | None = None, batch: int = 0) -> Candidates:
+        """The best blocks of each part by their words, or those after `batch` times as many; below where earlier pages stopped."""
         found = Candidates()
         asked = [(scope, self._worths(scope.leg)) for scope in self._scopes]
         for part in self._parts:
@@ -84,8 +87,8 @@ class Finder:
             weights: dict[int, float] = {}
             reached = 0
             for scope, worths in asked:
-                rows = list(self._rows(scope, part, weigher(scope.leg.terms, worths), below))
-                if len(rows) >= part.most:
+                rows = list(self._rows(scope, part, weigher(scope.leg.terms, worths, (batch + 1) * part.most), below))
+                if len(rows) >= part.weighed:
                     reached = max(reached, rows[-1][0])
                 for row_id, weight in rows:
                     weights[row_id] = max(weight, weights.get(row_id, 0.0))
@@ -93,7 +96,12 @@ class Finder:
             if reached:
                 found.stops[part.name] = reached
                 weights = {row_id: weight for row_id, weight in weights.items() if row_id >= reached}
-            found.weights.update(weights)
+            found.total += len(weights)
+            best = sorted(weights, key=lambda row_id: (-weights[row_id], -row_id))
+            found.weights.update(
+                (row_id, weights[row_id]) for row_id in best[batch * part.most : (batch + 1) * part.most]
+            )
+            found.is_last = found.is_last and len(best) <= (batch + 1) * part.most
         return found
 
     def count(self) -> int:
@@ -146,7 +154,7 @@ class Finder:
 
     def _rows(self, scope: _Scope, part: Part, weigh: Weigh, below: int) -> Iterator[tuple[int, float]]:
         self._reader.teach_text("weigh", weigh)
-        limit = part.most
+        limit = part.weighed
         for sql, values in scope.queries(f"text.rowid, weigh({part.table})", part, below):
             if limit < 1:
                 return
@@ -155,30 +163,43 @@ class Finder:
                 yield row
 
     def _worths(self, leg: Leg) -> list[float]:
-        """The weight of each term by its rarity: by how far back its newest uses reach, in the largest of the tables.
+        """The weight of each term by its rarity; a single term needs no comparison.
 
-        A single term needs no comparison.
+        Uses are counted up to a limit; beyond it, their number is estimated by how far back the newest ones reach.
         """
         if len(leg.terms) < 2:
             return [1.0] * len(leg.terms)
         newest = self._reader.one("SELECT max(id) FROM transcripts")[0] or 1
-        self._reader.teach_text("rows_of", lambda api: api.row_count)
-        rows, sampled = None, []
+        rows = count_blocks(self._reader)
+        found = []
         for term in leg.terms:
             star = " *" if term.prefix else ""
             match = " OR ".join(f'body : "{" ".join(row)}"{star}' for row in term.spellings)
-            count, oldest, among = self._reader.one(
-                "SELECT count(*), min(id), max(among) FROM (SELECT rowid AS id, rows_of(work) AS among FROM full.work"
-                f" WHERE work MATCH ? AND rowid < {SNAPSHOT_TEXT} ORDER BY rowid DESC LIMIT {_SAMPLE})",
-                (match,),
-            )
-            reached = newest - (oldest >> OFFSET_BITS) + 1 if oldest is not None else newest
-            sampled.append(count if count < _SAMPLE else count * newest / max(reached, 1))
-            rows = rows or among
-        if rows is None:
-            counted = self._reader.one("SELECT rows_of(work) FROM full.work WHERE work MATCH ? LIMIT 1", (ANY_KIND,))
-            rows = counted[0] if counted is not None else 1
-        return [rarity(often, rows) for often in sampled]
+            often = 0.0
+            for table in (TALK.table, WORK.table):
+                count, oldest = self._reader.one(
+                    f"SELECT count(*), min(id) FROM (SELECT rowid AS id FROM full.{table}"
+                    f" WHERE {table} MATCH ? AND rowid < {SNAPSHOT_TEXT} ORDER BY rowid DESC LIMIT {_SAMPLE})",
+                    (match,),
+                )
+                often += count if count < _SAMPLE else extrapolate(count, oldest, newest)
+            found.append(rarity(often, rows))
+        return found
+
+
+def count_blocks(reader: Reader) -> int:
+    """How many blocks were said or done."""
+    reader.teach_text("rows_of", lambda api: api.row_count)
+    found = 0
+    for table in (TALK.table, WORK.table):
+        row = reader.one(f"SELECT rows_of({table}) FROM full.{table} WHERE {table} MATCH ? LIMIT 1", (ANY_KIND,))
+        found += row[0] if row is not None else 0
+    return max(found, 1)
+
+
+def extrapolate(count: int, oldest: int, newest: int) -> float:
+    """About how many blocks have a word if its newest `count` uses reach back from the newest transcript to a block."""
+    return count * newest / max(newest - (oldest >> OFFSET_BITS) + 1, 1)
 
 
 class _Scope:

@@ -47,12 +47,13 @@ _LATEST = 250_000_000_000_000  # a time in milliseconds later than any real one
 
 
 class _Cursor(NamedTuple):
-    """Where a page begins: after the first `shown` candidates below the ids in `stops`."""
+    """Where a page begins: after the first `shown` candidates of a batch of those below the ids in `stops`."""
 
     now: int
     stops: Stops | None
     shown: int
     before: Recency | None = None  # when sorted by time: the last one shown
+    batch: int = 0
 
 
 class _Found(Struct):
@@ -158,17 +159,17 @@ class Search:
         return replace(found, truncated=True) if self.plan.is_cut else found
 
     def _best(self) -> _Batch:
-        """The best of the next non-empty window of candidates; copies alone may fill whole windows."""
+        """The best of the next non-empty batch of candidates; copies alone may fill whole batches."""
         request, cursor = self._request, self._cursor
         while True:
-            candidates = self.finder.candidates(cursor.stops)
+            candidates = self.finder.candidates(cursor.stops, cursor.batch)
             weights = candidates.weights
             found = [self._weighed(block, weights) for block in distinct(describe(self._reader, weights).values())]
             found.sort(key=lambda one: (-one.score, -(one.block.at or 0), -one.block.id))
             enough = cursor.shown + request.limit + 1
             if self._screen is None:
                 found = self._owned(found, len(found) if request.group else enough)
-                total = len(weights)
+                total = candidates.total
             else:
                 found = self._screened(self._owned(found, len(found)), _GROUPED_SHOWN if request.group else enough)
                 total = len(found)
@@ -177,8 +178,10 @@ class Search:
             following: _Cursor | None = None
             if len(groups) > cursor.shown + request.limit:
                 following = cursor._replace(shown=cursor.shown + request.limit)
+            elif not candidates.is_last:
+                following = cursor._replace(shown=0, batch=cursor.batch + 1)
             elif candidates.has_more:
-                following = cursor._replace(stops=candidates.stops, shown=0)
+                following = cursor._replace(stops=candidates.stops, shown=0, batch=0)
             shown = groups[cursor.shown : cursor.shown + request.limit]
             if shown or following is None:
                 return _Batch(shown, following, total, truncated)
@@ -249,7 +252,7 @@ class Search:
 
     def _weighed(self, block: TextBlock, weights: dict[int, float]) -> _Found:
         value = recency_weight(block.kind, block.at, self._cursor.now, is_aside=block.is_aside)
-        return _Found(block, max(weights[block.id], 0.01) * value)
+        return _Found(block, max(weights[block.id], 0.0001) * value)
 
     def _owned(self, found: list[_Found], enough: int) -> list[_Found]:
         """Candidates that are not copies, in the same order: all of them, or at least `enough`."""
@@ -471,14 +474,15 @@ def _write(cursor: _Cursor, request: SearchRequest) -> str:
 
 def _read(text: str, request: SearchRequest) -> _Cursor:
     none = type(None)
-    now, stops, shown, before = read_cursor(text, _made_for(request), int, (dict, none), int, (list, none))
-    numbers = [now, shown, *(stop for stop in (stops or {}).values() if stop is not None)]
+    made_for = _made_for(request)
+    now, stops, shown, before, batch = read_cursor(text, made_for, int, (dict, none), int, (list, none), int)
+    numbers = [now, shown, batch, *(stop for stop in (stops or {}).values() if stop is not None)]
     whole = all(type(number) is int and 0 <= number < 1 << 63 for number in numbers) and now <= _LATEST
     named = (stops or {}).keys() <= {part.name for part in PARTS}
     placed = before is None or (len(before) == 2 and all(type(at) is int and abs(at) < 1 << 63 for at in before))
     if not (whole and named and placed):
         raise UsageError("invalid cursor: not from a search")
-    return _Cursor(now, stops, shown, None if before is None else (before[0], before[1]))
+    return _Cursor(now, stops, shown, None if before is None else (before[0], before[1]), batch)
 
 
 # -- by time, newest first, regardless of ids: a file may have been copied, or continued after later ones

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from heapq import heappush, heapreplace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -42,9 +43,14 @@ def rarity(often: float, rows: int) -> float:
     return math.log(1 + (rows - often + 0.5) / (often + 0.5))
 
 
-def weigher(terms: Sequence[Term], worths: Sequence[float]) -> Weigh:
-    """An FTS5 function that scores the current row of a table, with lengths relative to that table's average."""
+def weigher(terms: Sequence[Term], worths: Sequence[float], most: int = 1 << 30) -> Weigh:
+    """An FTS5 function that scores the current row of a table, with lengths relative to that table's average.
+
+    Only the best `most` rows are scored exactly: nearness is not looked at where it cannot lift a row among them.
+    """
     average = 0.0
+    numbered = [(rare, term.phrases[0], term.phrases[1:]) for term, rare in zip(terms, worths, strict=True)]
+    best: list[float] = []
 
     def weigh(api: apsw.FTS5ExtensionApi) -> float:
         nonlocal average
@@ -54,18 +60,26 @@ def weigher(terms: Sequence[Term], worths: Sequence[float]) -> Weigh:
         offsets = api.phrase_column_offsets
         score = 0.0
         places: list[list[int]] = []
-        for term, rare in zip(terms, worths, strict=True):
-            found = offsets(term.phrases[0], 0)
+        for rare, first, others in numbered:
+            found = offsets(first, 0)
             often = float(len(found))
-            for phrase in term.phrases[1:]:
+            for phrase in others:
                 other = offsets(phrase, 0)
                 if other:
                     often += 0.8 * len(other)
-                    found = sorted(found + other) if found else other
-            score += rare * often * (_SATURATION + 1) / (often + length)
+                    found = found + other if found else other
             if found:
-                places.append(found[:_POSITIONS])
-        return score * _nearness(places, terms) if len(places) > 1 else score
+                score += rare * often * (_SATURATION + 1) / (often + length)
+                places.append(found)
+        is_full = len(best) >= most
+        if len(places) > 1 and not (is_full and score * (1 + _IN_A_ROW) < best[0]):
+            score *= _nearness([sorted(found)[:_POSITIONS] for found in places], terms)
+        if is_full:
+            if score > best[0]:
+                heapreplace(best, score)
+        elif most < 1 << 30:
+            heappush(best, score)
+        return score
 
     return weigh
 
