@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hansard.clients.roots import open_roots
-from hansard.render.relations import relation
+from hansard.render.format import relation
 from tests.ledger.making import opened
 from tests.sync.forking import ORIGINAL, fork, talk
 from tests.sync.making import Tree, agent_path, assistant, main_path, session, user

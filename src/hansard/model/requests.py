@@ -132,7 +132,7 @@ class Conditions(Struct, frozen=True, kw_only=True):
         str | None,
         about(
             "Whether the transcript is on disk (live), deleted (gone) or shortened (rewritten).",
-            choices=("live", "gone", "rewritten"),
+            choices=SOURCE_STATES,
             http="state",
         ),
     ] = None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hansard.model.search import PromptPage
     from hansard.model.sessions import Session
     from hansard.model.threads import Agent
-    from hansard.thread.structure import OutlineTurn
+    from hansard.thread.structure import Neighbour, OutlineTurn
 
 _NEVER_DELETED = 36_500  # days
 _NOTICEABLE = timedelta(seconds=1)
@@ -382,3 +382,21 @@ def project_name(path: str, names: ProjectNames) -> str:
     """What a project is called: its shortest unique suffix among the projects of the store, else the last part of its path."""
     name = names.get(path) or path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
     return one_line(name) or one_line(path) or "-"
+
+
+_RELATIONS = {
+    "fork": ("Forked{} into", "Forked{} from"),
+    "branch": ("Forked{} into", "Forked{} from"),
+    "continued_in": ("Continued in", "Continued from"),
+    "resumed": ("Resumed in", "Resumed from"),
+    "clear": ("Cleared, continued in", "Started by /clear in"),
+    "context": ("Context passed to", "Context taken from"),
+    "summary": ("Stores the title of", "Title stored in"),
+}
+
+
+def relation(neighbour: Neighbour) -> str:
+    """How a session is linked with another, in words."""
+    leading, led = _RELATIONS.get(neighbour.relation, (neighbour.relation, neighbour.relation))
+    place = f" at turn {neighbour.turn}" if neighbour.turn else ""
+    return (leading if neighbour.leads else led).format(place)

@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from hansard.model.display import Item
 from hansard.render.depth import Depth
-from hansard.render.format import agent_counts, changed_lines, many, session_cost, session_counts, short, span
-from hansard.render.relations import relation
+from hansard.render.format import agent_counts, changed_lines, many, relation, session_cost, session_counts, short, span
 from hansard.render.terminal.drawing import Drawing, agent_words
 from hansard.render.terminal.parts import Board
 from hansard.render.terminal.spans import BOLD, CYAN, DIM

@@ -18,7 +18,7 @@ from hansard.web.caches import shared
 from hansard.web.page_request import RANGES, Choice, PageRequest, headings, parse_page
 from hansard.web.responses import begun
 from hansard.web.responses import page as drawn
-from hansard.web.urls import place, session_place
+from hansard.web.urls import session_place
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -71,7 +71,6 @@ class Line:
 
     call: Call
     href: str
-    raw: str
 
 
 class ToolListRequest(ToolsRequest, frozen=True, kw_only=True):
@@ -140,7 +139,6 @@ async def _one(request: Request) -> Response:
         return drawn(
             "tools_calls.html",
             names=request.app.state.engines.names,
-            report=report,
             sums=report.totals,
             chart=_chart(report, narrowed),
             lists=[
@@ -153,7 +151,6 @@ async def _one(request: Request) -> Response:
             more=narrowed.address(cursor=page.next_cursor) if page.next_cursor else None,
             first=narrowed.address() if asked.cursor else None,
             narrowed=narrowed,
-            zone=narrowed.span.zone.name,
         )
 
     return await begun(
@@ -214,7 +211,6 @@ def _lines(page: CallPage) -> list[Line]:
             session_place(call.session_id, call.offset, call.agent_id)
             if call.is_shown
             else session_place(call.session_id),
-            place(f"{session_place(call.session_id)}/raw", transcript=call.transcript, offset=call.offset),
         )
         for call in page.calls
     ]

@@ -14,9 +14,8 @@ from hansard.errors import NotFound, UsageError
 from hansard.model import display
 from hansard.model.requests import about
 from hansard.query.activity import LIVE
-from hansard.render.format import local, long_span, title_of, worked
+from hansard.render.format import local, long_span, relation, title_of, worked
 from hansard.render.html.threads import GROUPS
-from hansard.render.relations import relation
 from hansard.render.text import resume_command
 from hansard.thread.store import LAST_OFFSET, Budget
 from hansard.web.pages.session.thread_html import (
