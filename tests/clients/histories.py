@@ -6,10 +6,15 @@ To add one: write `tests/clients/<client>/history.py` with a function `write(roo
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from tests.clients.codex import history as codex
+from tests.clients.crush import history as crush
+from tests.clients.cursor import history as cursor
+from tests.clients.goose import history as goose
+from tests.clients.opencode import history as opencode
 
 
 class History(NamedTuple):
@@ -26,6 +31,13 @@ class History(NamedTuple):
     is_files: bool = True  # its files are stored as they are, so `restore` gives them back
 
 
+_rows = partial(History, is_log=False, is_files=False)
+"""Of a client that keeps its sessions in a database."""
+
 HISTORIES: dict[str, History] = {
     "codex": History(codex.write, codex.THREAD, "Emden", 3, 7, (1706, 192, 6490, 4)),
+    "crush": _rows(crush.write, crush.SESSION, "Emden", 1, 2, (0, 0, 0, 0)),
+    "cursor": _rows(cursor.write, cursor.SESSION, "Emden", 1, 2, (120, 30, 0, 0)),
+    "goose": _rows(goose.write, goose.SESSION, "Emden", 1, 2, (303, 44, 0, 0)),
+    "opencode": _rows(opencode.write, opencode.SESSION, "Norddeich", 2, 4, (48, 75, 1600, 400)),
 }

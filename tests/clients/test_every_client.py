@@ -204,7 +204,7 @@ def test_a_line_by_itself_has_the_blocks_that_it_has_in_its_file(store: Hansard,
 def test_states_survive_storing_at_every_line(store: Hansard, name: str) -> None:
     client = generic(name)
     for id_, kind, content in logs(store):
-        whole, pieces = _texts(client, [content]), []
+        whole, pieces = _texts(client, [content], kind), []
         state, kept = State(), b""
         lines = list(client.lines([content], 0))
         for offset, line in lines:
@@ -221,8 +221,8 @@ def test_states_survive_storing_at_every_line(store: Hansard, name: str) -> None
         assert dump_state(state) == dump_state(once)
 
 
-def _texts(client: GenericClient, pieces: list[bytes]) -> list[Any]:
-    fold = client.text_fold("main", b"")
+def _texts(client: GenericClient, pieces: list[bytes], kind: str = "main") -> list[Any]:
+    fold = client.text_fold(kind, b"")
     return [found for offset, line in client.lines(pieces, 0) for found in fold.take(line, offset) or ()]
 
 

@@ -71,6 +71,37 @@ BUILT_IN: dict[str, BuiltIn] = {
         ("$CODEX_HOME", "~/.codex"),
         ("sessions/rollout-*", "sessions/20*", "archived_sessions/rollout-*"),
     ),
+    "crush": BuiltIn(
+        "hansard.clients.crush.client:Crush",
+        ("~/.local/share/crush", "$XDG_DATA_HOME/crush", "$LOCALAPPDATA/crush", "$CRUSH_GLOBAL_DATA"),
+        ("crush.db",),
+    ),
+    "cursor": BuiltIn(
+        "hansard.clients.cursor.client:Cursor",
+        (
+            "~/.config/Cursor/User",
+            "$XDG_CONFIG_HOME/Cursor/User",
+            "~/Library/Application Support/Cursor/User",
+            "$APPDATA/Cursor/User",
+            "~/.cursor/projects",
+        ),
+        ("globalStorage/state.vscdb", "workspaceStorage", "state.vscdb", "argv.json", "extensions", "chats"),
+    ),
+    "goose": BuiltIn(
+        "hansard.clients.goose.client:Goose",
+        (
+            "~/.local/share/goose/sessions",
+            "$XDG_DATA_HOME/goose/sessions",
+            "$GOOSE_PATH_ROOT/data/sessions",
+            "$APPDATA/Block/goose/data/sessions",
+        ),
+        ("sessions.db", "20*"),
+    ),
+    "opencode": BuiltIn(
+        "hansard.clients.opencode.client:OpenCode",
+        ("~/.local/share/opencode", "$XDG_DATA_HOME/opencode"),
+        ("opencode.db", "opencode-*", "storage/message", "storage/session"),
+    ),
 }
 """By name; Claude Code, which everything else is measured by, is not among them."""
 

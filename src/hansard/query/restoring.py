@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from hansard.clients import client_of
 from hansard.errors import NotFound, StoreCorrupt, UsageError
+from hansard.model.files import RestoreAction
 from hansard.model.names import follow_moves
 from hansard.model.sessions import Resumption
 from hansard.query.sessions import find_session
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from hansard.sources.roots import Root
 
 _LONGEST = 1024  # bytes of a file name
+_ROWS = "rows of a database, which are not written back; restore them into another directory"
 
 Place = tuple[int, str]  # a file's root and path
 
@@ -58,7 +60,16 @@ def plan_restore(reader: Reader, record: Record, request: RestoreRequest) -> lis
                 inside = {known.file_id for known in record.known(root.id).values()}
                 selection = [file_id for file_id in selection if file_id in inside]
     fuller = fuller_generations(reader, record)
-    return plan(record, selection, to, layout, all_generations=request.all_generations, fuller=fuller)
+    items = plan(record, selection, to, layout, all_generations=request.all_generations, fuller=fuller)
+    if layout is not Layout.FLAT:
+        return items
+    rows = {client_of(root.client).layout.rows for root in record.roots()} - {""}
+    return [
+        replace(item, action=RestoreAction.IMPOSSIBLE, reason=f"{item.path}: {_ROWS}")
+        if item.path.split("/")[0] in rows
+        else item
+        for item in items
+    ]
 
 
 def cleanup_days(roots: Iterable[Root], items: Iterable[RestoreItem], to: str) -> int | None:

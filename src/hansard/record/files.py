@@ -226,6 +226,12 @@ class Files(Lineage):
         )
         return [Quarantined._make(row)._replace(path=read_name(row[1])) for row in rows]
 
+    def note_database(self, root_id: int, path: str, kind: str, mark: Mark) -> None:
+        """Note with what status a database was read; its rows are kept in logs of their own."""
+        self._must_write()
+        file_id, _, _ = self._enter_file(root_id, path, kind)
+        self._mark_file(file_id, mark.offset, mark)
+
     def _enter_file(self, root_id: int, path: str, kind: str) -> tuple[int, int | None, int | None]:
         """The id and the current generation and snapshot of a file, which is entered when new."""
         bound = bind_name(path)

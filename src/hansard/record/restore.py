@@ -116,6 +116,8 @@ def apply(
                 same += 1
                 if touch:
                     os.utime(item.target, follow_symlinks=False)
+            elif item.action is RestoreAction.IMPOSSIBLE:
+                failures.append(UsageError(item.reason))
             else:
                 _write(record, item, overwrite, touch)
                 written += 1

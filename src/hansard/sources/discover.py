@@ -6,6 +6,7 @@ import sys
 
 from msgspec import Struct
 
+from hansard.sources.databases import database_status
 from hansard.sources.names import escape, printable
 from hansard.sources.roots import FileKind, LayoutFolder, Root, path_inside
 from hansard.sources.tail import PACKED, FileStatus, status_numbers
@@ -72,6 +73,7 @@ def discover(root: Root) -> Walk:
     if walk.packed:  # a plain one is newer: the client unpacked it to go on with it
         plain = {file.path for file in walk.found}
         walk.found += [file for file in walk.packed if file.path not in plain]
+    walk.add_journals()
     return walk.found, walk.unreadable, walk.left_out
 
 
@@ -178,8 +180,20 @@ class _Walk:
         except OSError as error:
             self._cannot_read(path, name, error)
             return
-        if stat.S_ISREG(st.st_mode):
+        if stat.S_ISREG(st.st_mode) or (kind is FileKind.DATABASE and stat.S_ISDIR(st.st_mode)):
             self._add(name, kind, st)
+
+    def add_journals(self) -> None:
+        """Give databases the status that their journals, or the files in them, are part of."""
+        for file in self.found:
+            if file.kind is FileKind.DATABASE:
+                place = self.root.locate(file.path)
+                try:
+                    status = database_status(place)
+                except OSError as error:
+                    self._cannot_read(place, file.path, error)
+                    continue
+                file.size, file.mtime_ns, file.ctime_ns, file.inode, file.mode = status
 
     def follow_links(self) -> None:
         """Visit the targets of links, unless they were walked already."""

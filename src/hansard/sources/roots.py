@@ -34,6 +34,7 @@ class FileKind(StrEnum):
     PASTE = "paste"
     FILE_HISTORY = "file_history"  # what a file was before the client changed it
     STATS = "stats"
+    DATABASE = "database"  # of which rows are kept, in logs of their own
     OTHER = "other"
 
     @property
@@ -91,6 +92,12 @@ class Layout(Struct, eq=False):
     """Files of the directory itself."""
     has_packed: bool = False
     """Whether the client compresses old logs: `x.jsonl.zst` is the same log as `x.jsonl`, which it replaces."""
+    rows: str = ""
+    """The first part of the paths of logs that hold rows of databases; there is no such folder."""
+
+    def holds_rows(self, path: str) -> bool:
+        """Tell whether a relative path is that of a log with rows of a database."""
+        return bool(self.rows) and path.startswith(self.rows + "/")
 
     def kind_of(self, path: str) -> FileKind | None:
         """Give the kind of the file at a relative path, None for what is not kept."""

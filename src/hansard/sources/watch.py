@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 
+from hansard.sources.databases import JOURNALS, journal_owner
 from hansard.sources.discover import discover
-from hansard.sources.roots import Root
+from hansard.sources.roots import FileKind, Root
 
 POLL_SECONDS = 1.0
 _POLL_SHARE = 100  # polling rests this many times as long as it looks: at most one per cent of a core
@@ -126,7 +127,7 @@ def _watchable(roots: Iterable[Root]) -> dict[str, tuple[int, int]]:
         if root.config is not None:
             names += [
                 os.path.join(root.config, name)
-                for name in (*root.layout.folders, *root.layout.files)
+                for name in (*root.layout.folders, *root.layout.files, *_journals(root))
                 if name != root.layout.main
             ]
         for name in names:
@@ -138,6 +139,13 @@ def _watchable(roots: Iterable[Root]) -> dict[str, tuple[int, int]]:
     return places
 
 
+def _journals(root: Root) -> Iterator[str]:
+    """The journals of databases in the config directory itself, which are watched as files."""
+    for name, kind in root.layout.files.items():
+        if kind is FileKind.DATABASE:
+            yield from (name + ending for ending in JOURNALS)
+
+
 def _touched(roots: Sequence[Root], paths: Iterable[str]) -> frozenset[str] | None:
     """Pick the files that are kept; None when only a full look can tell, as for folders that come and go."""
     touched = set()
@@ -146,6 +154,10 @@ def _touched(roots: Sequence[Root], paths: Iterable[str]) -> frozenset[str] | No
         if found is None or "\ufffd" in path:  # reported under another name: through a link, or not valid Unicode
             return None
         kind = found[0].layout.kind_of(found[1])
+        database = journal_owner(path) if kind is None else ""
+        if database and found[0].layout.kind_of(journal_owner(found[1])) is FileKind.DATABASE:
+            touched.add(database)
+            continue
         if kind is None and os.path.basename(path).startswith("."):
             continue
         if kind is not None and not os.path.isdir(path):

@@ -11,6 +11,7 @@ import apsw
 
 from hansard.errors import StoreUnusable
 from hansard.files import DIRECTORY_MODE, FileLock
+from hansard.sources.databases import COPY_PREFIX
 from hansard.storage.sqlite import os_error, remove_partial, store_error
 
 RECORD, INDEX, TEXT = "record.db", "index.db", "text.db"
@@ -67,7 +68,7 @@ def remove_leftovers(home: str) -> None:
             if os.path.exists(place(home, name + suffix)):
                 discard(place(home, name + suffix))
     for name in os.listdir(home):
-        if name.startswith(SAMPLE_PREFIX) and os.path.isdir(place(home, name)):
+        if name.startswith((SAMPLE_PREFIX, COPY_PREFIX)) and os.path.isdir(place(home, name)):
             import shutil
 
             shutil.rmtree(place(home, name), ignore_errors=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import apsw
 
+from hansard.clients import client_of
 from hansard.errors import HansardError
 from hansard.record.chain import LOG
 from hansard.record.store import GONE, LIVE, Known, Record
@@ -101,6 +102,11 @@ class RecordWriter:
             self._reserve(root_id, result)
             self._waiting += [(file, known, root_id, result) for file, known in result.changed]
         self._waiting.sort(key=lambda item: (-item[0].mtime_ns, item[0].path), reverse=True)
+        # Databases come last, those whose sessions count first.
+        databases = [item for item in self._waiting if item[0].kind is FileKind.DATABASE]
+        if databases:
+            databases.sort(key=_rank, reverse=True)
+            self._waiting = [*databases, *(item for item in self._waiting if item[0].kind is not FileKind.DATABASE)]
         return self._waiting
 
     def _take(self, item: _Item) -> None:
@@ -122,7 +128,7 @@ class RecordWriter:
         """Note what is gone, what was left out, and what no longer fails."""
         record = self.record
         if result.gone:
-            self._mark_lost(result.gone)
+            self._mark_lost(root_id, result.gone)
         for path in result.released:
             record.release(root_id, path)
         if result.complete:
@@ -130,7 +136,14 @@ class RecordWriter:
             for item in result.left_out:
                 record.leave_out(root_id, item.path, item.size, item.reason)
 
-    def _mark_lost(self, lost: Sequence[Known]) -> None:
+    def _mark_lost(self, root_id: int, lost: Sequence[Known]) -> None:
+        databases = [known.path for known in lost if known.kind == FileKind.DATABASE]
+        if databases:
+            from hansard.sync.row_capture import sessions_of
+
+            known_lost = {known.file_id for known in lost}
+            rows = [known for path in databases for known in sessions_of(self.record, root_id, path)]
+            lost = [*lost, *(known for known in rows if known.file_id not in known_lost)]
         self.record.set_state([known.file_id for known in lost], GONE, _now())
         self.kept.touched.update(known.generation for known in lost if _is_log(known))
         self.kept.gone += len(lost)
@@ -141,13 +154,15 @@ class RecordWriter:
         before = self.kept.bytes_read
         reason = ""
         try:
-            if file.kind.is_log:
+            if file.kind is FileKind.DATABASE:
+                self._rows(root_id, file, known, result)
+            elif file.kind.is_log:
                 self._log(place, root_id, file)
             else:
                 self._whole(place, root_id, file, known)
         except FileNotFoundError:
             if known is not None and known.state == LIVE:
-                self._mark_lost([known])
+                self._mark_lost(root_id, [known])
         except (HansardError, apsw.Error):
             raise  # of the store itself, not of this file
         except Exception as error:  # noqa: BLE001 - any failure stays with its file, and the others are kept
@@ -189,6 +204,16 @@ class RecordWriter:
                     break
                 reread = reread or not agrees
         self.kept.changed += self.kept.bytes_read != before or is_new
+
+    def _rows(self, root_id: int, file: Found, known: Known | None, result: RootSurvey) -> None:
+        """Take over what is new in a database."""
+        from hansard.clients.row_logs import RowClient
+        from hansard.sync.row_capture import RowCapture
+
+        client = client_of(result.root.client)
+        if isinstance(client, RowClient):
+            capture = RowCapture(self.record, self.kept, self._count, self._commit_enough, reread=self._reread)
+            capture.take(result.root, root_id, client, file, known)
 
     def _can_wait(self, known: Known, file: Found) -> bool:
         """Whether a log whose status change time alone moved can wait for the next sync: this one has compared enough."""
@@ -299,6 +324,13 @@ def _read_whole(place: str) -> tuple[bytes, Mark, int, bool]:
         data = b"".join(tail.pieces(_PIECE))
         # To its end: a file that grew meanwhile may never have been these bytes alone.
         return data, tail.mark(), tail.status.mode, tail.proves() or tail.compare(lambda file: file.read() == data)
+
+
+def _rank(item: _Item) -> int:
+    from hansard.clients.row_logs import RowClient
+
+    client = client_of(item[3].root.client)
+    return client.database_rank(item[0].path) if isinstance(client, RowClient) else 0
 
 
 def _is_log(known: Known) -> bool:

@@ -318,7 +318,7 @@ class _Run:
 
     def _summary(self, surveys: Sequence[RootSurvey], index: RowIndex) -> SyncReport:
         report = _report(surveys)
-        if not all(result.complete for result in surveys):
+        if not all(result.complete and not result.root.layout.rows for result in surveys):
             logs = index.db.execute(
                 "SELECT root, count(*) FROM transcripts WHERE current IN (0, 1) AND state = 'live' GROUP BY root"
             )

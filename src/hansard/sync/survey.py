@@ -10,9 +10,10 @@ from collections.abc import Collection, Sequence
 from msgspec import Struct, field
 
 from hansard.record.files import GONE, Files, Known, Quarantined
+from hansard.sources.databases import database_status
 from hansard.sources.discover import Found, LeftOut, Walk, discover
 from hansard.sources.names import printable
-from hansard.sources.roots import LOG_KINDS, Root
+from hansard.sources.roots import LOG_KINDS, FileKind, Root
 from hansard.sources.tail import file_status
 
 RETRY_NS = 3600 * 1_000_000_000
@@ -59,6 +60,8 @@ class RootSurvey(Struct):
 
 def coming(file: Found, known: Known | None) -> int:
     """How many bytes there are to read of a file, as far as sizes tell."""
+    if file.kind is FileKind.DATABASE and known is not None:
+        return abs(file.size - known.size)
     grown = file.size - known.size if known is not None and file.kind.is_log else file.size
     return grown if grown >= 0 else file.size
 
@@ -96,7 +99,7 @@ def _survey_root(record: Files, result: RootSurvey, max_file: int, *, reread: bo
         status = settled.pop(file.path, None)
         if file.kind in LOG_KINDS:
             result.logs += 1
-        elif file.size > max_file:
+        elif file.kind is not FileKind.DATABASE and file.size > max_file:
             result.left_out.append(LeftOut(file.path, file.size, f"larger than {max_file} bytes"))
             continue
         trouble = failed.pop(file.path, None) if failed else None
@@ -108,6 +111,8 @@ def _survey_root(record: Files, result: RootSurvey, max_file: int, *, reread: bo
                 unproved.append(file)
         elif reread or status != (file.size, file.mtime_ns, file.ctime_ns, file.inode):
             unproved.append(file)
+    if root.layout.rows:
+        result.logs += sum(map(root.layout.holds_rows, settled))
     known = record.known(result.root_id) if result.root_id is not None and (unproved or settled) else {}
     for file in unproved:
         before = known.get(file.path)
@@ -126,7 +131,13 @@ def _survey_root(record: Files, result: RootSurvey, max_file: int, *, reread: bo
         hidden.add(root.layout.main)
     # Files kept through a link that is no longer followed keep their state: what became of them is unknown.
     unseen = {*hidden, *(item.path for item in result.left_out if item.target)}
-    result.gone = [known[path] for path in settled if not _is_in(path, unseen)]  # what was live and was not found
+    # What was live and was not found. Whether rows are still in their database is seen when that is read.
+    has_databases = bool(hidden) or any(file.kind is FileKind.DATABASE for file in found)
+    result.gone = [
+        known[path]
+        for path in settled
+        if not _is_in(path, unseen) and not (has_databases and root.layout.holds_rows(path))
+    ]
     result.released = [path for path in failed if not _is_in(path, hidden)]
     # Of what could not be looked at, what was noted stays noted.
     result.left_out += [LeftOut(*item) for item in result.left_out_before if _is_in(item[0], hidden)]
@@ -190,9 +201,10 @@ def _look(record: Files, result: RootSurvey, relative: str, max_file: int) -> bo
         return False
     if before is None and os.path.realpath(place) != place:
         return False  # of several names for one file the walk chooses
-    if not kind.is_log and status.st_size > max_file:
+    if not kind.is_log and kind is not FileKind.DATABASE and status.st_size > max_file:
         return False
-    file = Found(relative, kind, *file_status(status))
+    numbers = database_status(place) if kind is FileKind.DATABASE else file_status(status)
+    file = Found(relative, kind, *numbers)
     settled = before is not None and before.settled(file.size, file.mtime_ns, file.ctime_ns, file.inode)
     if before is None or before.state == GONE or not settled:
         result.changed.append((file, before))

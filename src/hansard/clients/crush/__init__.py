@@ -1,0 +1,1 @@
+"""Crush: the database of each project, and what its rows mean."""

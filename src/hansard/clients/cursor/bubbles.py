@@ -1,0 +1,157 @@
+"""Bubbles, which are Cursor's messages: what they say, the calls in them, and what these wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from hansard.clients.entries import Change, lines_of
+from hansard.clients.generic import CALL, RESULT, TEXT, THINKING, Block, Content, Hunk, Replacement
+from hansard.clients.tools import Query, Read, Search, Shell, ToolInput, facts_of, json_of, text_of
+from hansard.model.tools import ToolKind
+
+TOOLS: Mapping[str, ToolKind] = {
+    "run_terminal_cmd": "shell",
+    "run_terminal_command": "shell",
+    "run_terminal_command_v2": "shell",
+    "Shell": "shell",
+    "read_file": "read",
+    "read_file_v2": "read",
+    "Read": "read",
+    "edit_file": "edit",
+    "edit_file_v2": "edit",
+    "search_replace": "edit",
+    "MultiEdit": "edit",
+    "StrReplace": "edit",
+    "write": "write",
+    "Write": "write",
+    "delete_file": "edit",
+    "glob_file_search": "search",
+    "file_search": "search",
+    "grep": "search",
+    "Grep": "search",
+    "Glob": "search",
+    "grep_search": "search",
+    "ripgrep": "search",
+    "ripgrep_raw_search": "search",
+    "codebase_search": "search",
+    "semantic_search_full": "search",
+    "list_dir": "search",
+    "list_dir_v2": "search",
+    "LS": "search",
+    "web_search": "web_search",
+    "todo_write": "todo",
+    "task_v2": "spawn",
+    "create_plan": "plan",
+    "ask_question": "ask",
+}
+_EDITS = frozenset({"edit_file", "edit_file_v2", "search_replace", "MultiEdit", "write", "delete_file"})
+_FAILED = frozenset({"error", "cancelled"})
+_OUTPUTS = ("output", "contents", "content", "result")
+_SIGNS = {"added": "+", "removed": "-"}
+
+
+def blocks_of(id_: str, bubble: Mapping[str, Any], contents: Mapping[str, Any]) -> Iterator[Block]:
+    """What a bubble says; `contents` are files before and after edits, by their keys."""
+    thinking = (bubble.get("thinking") or {}).get("text") if isinstance(bubble.get("thinking"), dict) else ""
+    if thinking:
+        yield Block(THINKING, thinking)
+    if bubble.get("text"):
+        yield Block(TEXT, bubble["text"])
+    tool = bubble.get("toolFormerData")
+    if tool and (tool.get("name") or tool.get("toolCallId")):
+        yield from _call_blocks(id_, tool, contents)
+
+
+def _call_blocks(id_: str, tool: Mapping[str, Any], contents: Mapping[str, Any]) -> Iterator[Block]:
+    name = tool.get("name") or "unknown"
+    given, result = _decoded(tool.get("rawArgs")) or _decoded(tool.get("params")) or {}, _decoded(tool.get("result"))
+    params = _decoded(tool.get("params"))
+    known = {**(given if isinstance(given, dict) else {}), **(params if isinstance(params, dict) else {})}
+    call_id = str(tool.get("toolCallId") or id_)
+    call = Block(CALL, call_id=call_id, tool=name, input=given or params)
+    call.path = _path(known)
+    call.command = text_of(known, "command") or None if TOOLS.get(name) == "shell" else None
+    if name in _EDITS:
+        call.changes = _changes(name, known, tool, result, contents)
+        call.change = _kind_of_change(name, result)
+    yield call
+    status = tool.get("status")
+    if result is not None or status in _FAILED:
+        text = _output(result) or str(tool.get("error") or "")
+        yield Block(RESULT, text, call_id=call_id, is_error=status in _FAILED)
+
+
+def _decoded(value: Any) -> Any:
+    """A value that Cursor keeps as a string with JSON in it."""
+    if not isinstance(value, str):
+        return value
+    if not value:
+        return None
+    try:
+        return msgspec.json.decode(value)
+    except msgspec.DecodeError:
+        return value
+
+
+def _path(given: Mapping[str, Any]) -> str:
+    names = ("relativeWorkspacePath", "targetFile", "target_file", "effectiveUri", "file_path", "path")
+    return next((path for name in names if (path := text_of(given, name))), "")
+
+
+def _output(result: Any) -> str:
+    if isinstance(result, str):
+        return result
+    if isinstance(result, dict):
+        return next((text for name in _OUTPUTS if (text := text_of(result, name))), json_of(result))
+    return "" if result is None else json_of(result)
+
+
+def _kind_of_change(name: str, result: Any) -> str:
+    before = text_of(result, "beforeContentId") if isinstance(result, dict) else ""
+    if before.endswith("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"):  # of nothing
+        return "create"
+    return "update" if name == "write" else "edit"
+
+
+def _changes(
+    name: str, given: Mapping[str, Any], tool: Mapping[str, Any], result: Any, contents: Mapping[str, Any]
+) -> list[Change]:
+    shown = ((tool.get("additionalData") or {}).get("precomputedDiff") or {}).get("lines")
+    if shown:
+        return [Hunk([_SIGNS.get(line.get("type"), " ") + line.get("content", "") for line in shown])]
+    if isinstance(result, dict):
+        before, after = (contents.get(text_of(result, key)) for key in ("beforeContentId", "afterContentId"))
+        if after is not None:
+            return [Replacement(_content(before), _content(after))]
+        chunks = (result.get("diff") or {}).get("chunks") if isinstance(result.get("diff"), dict) else None
+        if chunks:
+            return [Hunk(text_of(chunk, "diffString").splitlines()) for chunk in chunks]
+    if name == "write":
+        return [Content(lines_of(text_of(given, "contents") or text_of(given, "content")))]
+    if "new_string" in given:
+        return [Replacement(text_of(given, "old_string"), text_of(given, "new_string"))]
+    return []
+
+
+def _content(value: Any) -> str:
+    """The text of a file, which may itself have been JSON."""
+    return value if isinstance(value, str) else "" if value is None else msgspec.json.encode(value).decode()
+
+
+def tool_input(tool: str, given: Any) -> ToolInput | None:
+    """What a call was given, as it is shown."""
+    kind = TOOLS.get(tool)
+    if kind == "shell":
+        return Shell(given["command"], text_of(given, "commandDescription") or text_of(given, "explanation"))
+    if kind == "read":
+        return Read(_path(given), facts_of(given, "offset", "limit"))
+    if kind == "search":
+        names = ("pattern", "globPattern", "query", "path", "targetDirectory", "relative_workspace_path")
+        found = next((text for name in names if (text := text_of(given, name))), "")
+        return Search(found, facts_of(given, "path", "glob", "targetDirectory"))
+    if kind == "web_search":
+        return Query(text_of(given, "search_term") or text_of(given, "query"))
+    return None

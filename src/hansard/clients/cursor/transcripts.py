@@ -1,0 +1,58 @@
+"""The transcripts that Cursor's agents write: what was said and called, without results, times and models."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import partial
+
+from hansard.clients.row_logs import Body, Content, RowLog, Unit, fact, log_path
+
+_LARGEST = 256 << 20
+FOLDER = "agent-transcripts"
+
+
+def transcript_files(root: str) -> Iterator[str]:
+    """The transcripts below `projects`, relative to the directory around it."""
+    for project in _names(os.path.join(root, "projects")):
+        folder = f"projects/{project}/{FOLDER}"
+        for session in _names(os.path.join(root, *folder.split("/"))):
+            for name in _names(os.path.join(root, *folder.split("/"), session)):
+                if name.endswith(".jsonl"):
+                    yield f"{folder}/{session}/{name}"
+            for name in _names(os.path.join(root, *folder.split("/"), session, "subagents")):
+                if name.endswith(".jsonl"):
+                    yield f"{folder}/{session}/subagents/{name}"
+
+
+def transcript_log(path: str, place: str) -> RowLog:
+    """A transcript as a log: each of its lines is a unit."""
+    _, project, _, session, *_, name = path.split("/")
+    own = name.removesuffix(".jsonl")
+    status = os.stat(place)
+    ids = (session, own) if own != session else (session,)
+    return RowLog(
+        log_path(*ids),
+        status.st_mtime_ns // 1_000_000,
+        repr((status.st_size, status.st_mtime_ns)),
+        partial(_units, place, project),
+        is_agent=len(ids) > 1,
+    )
+
+
+def _units(place: str, project: str) -> Iterator[Unit]:
+    yield fact("project", "project", [(("name",), [("text", project)])])
+    with open(place, "rb") as file:
+        data = file.read(_LARGEST)
+    lines = data.split(b"\n")
+    for number, line in enumerate(lines[:-1] if not data.endswith(b"}") else lines):
+        if line.strip():
+            body = Body().add("line", [(("value",), [("text", line)])])
+            yield Unit(str(number), partial(Content, body))
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return sorted(name for name in os.listdir(folder) if name[0] != "." and name.isprintable() and "/" not in name)
+    except OSError:
+        return []

@@ -1,0 +1,213 @@
+"""OpenCode's directory, and the lines that its rows are kept as."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from hansard.clients.generic import (
+    IMAGE,
+    NOTHING,
+    TEXT,
+    THINKING,
+    Block,
+    GenericClient,
+    Record,
+    Usage,
+)
+from hansard.clients.opencode.tools import TOOLS, call_blocks, tool_input
+from hansard.clients.row_logs import database_root, rows_info, text_of_cell
+from hansard.clients.state import digest
+from hansard.sources.roots import FileKind, Layout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from hansard.clients.protocol import PathInfo
+    from hansard.clients.row_logs import RowLog
+    from hansard.clients.tools import ToolInput
+    from hansard.sources.foreign import ForeignDatabase
+    from hansard.sources.roots import Root
+
+_ROWS = "rows"
+_TREE = "storage"
+_NO_TITLE = ("New session - ", "Child session - ")
+_ID_TIME = 1 << 36  # ids have the time in milliseconds modulo this
+_COPIED = 1000  # milliseconds: an id that was given this much later is that of a copy
+# From this moment on, the tokens of reasoning are beside those of the output, not among them.
+_REASONING_BESIDE = 1775260800000
+
+
+class OpenCode(GenericClient):
+    """OpenCode 1.0 and later."""
+
+    name = "opencode"
+    speaker = "OpenCode"
+    layout = Layout(main=_ROWS, folders={}, files={"opencode.db": FileKind.DATABASE}, rows=_ROWS)
+    tools = TOOLS
+
+    def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:
+        data = environ.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
+        path = os.path.join(data, "opencode")
+        named = os.path.join(path, environ.get("OPENCODE_DB", ""))
+        other = os.path.dirname(named) if environ.get("OPENCODE_DB") else ""
+        return [place for place in dict.fromkeys((path, other)) if place and self.open_root(place) is not None]
+
+    def open_root(self, path: str) -> Root | None:
+        real = os.path.realpath(os.path.expanduser(path))
+        try:
+            names = os.listdir(real)
+        except OSError:
+            return None
+        databases = [name for name in names if name == "opencode.db" or _is_channel(name)]
+        files = dict.fromkeys(sorted(databases, key=lambda name: (name != "opencode.db", name)), FileKind.DATABASE)
+        tree = [kind for kind in ("session", "message") if os.path.isdir(os.path.join(real, _TREE, kind))]
+        if tree:
+            # Once there is a database, the folder does not change any more but for what is deleted.
+            files[f"{_TREE}/session" if databases and "session" in tree else _TREE] = FileKind.DATABASE
+        if not files:
+            return None
+        return database_root(self.name, "opencode", real, Layout(main=_ROWS, folders={}, files=files, rows=_ROWS))
+
+    def path_info(self, path: str) -> PathInfo:
+        return rows_info(path)
+
+    def database_rank(self, path: str) -> int:
+        """The database counts before the folder that it was made from."""
+        return int(path.startswith(_TREE))
+
+    def row_logs(self, path: str, place: str, database: ForeignDatabase | None) -> Iterable[RowLog]:
+        if database is None:
+            from hansard.clients.opencode.tree import tree_logs
+
+            folder = place if path == _TREE else os.path.dirname(place)
+            return tree_logs(folder)
+        from hansard.clients.opencode.database import database_logs
+
+        return database_logs(database)
+
+    def tool_input(self, tool: str, given: Any) -> ToolInput | None:
+        return tool_input(tool, given)
+
+    def decode(self, line: bytes) -> Iterator[Record]:
+        said = msgspec.json.decode(line)
+        if "id" not in said:
+            yield _other(said)
+            return
+        message = said["message"]
+        data = text_of_cell(message["data"])
+        parts = [text_of_cell(part["data"]) for part in said.get("part", ())]
+        yield _user(message["id"], data, parts) if data["role"] == "user" else _assistant(message["id"], data, parts)
+
+
+def _is_channel(name: str) -> bool:
+    return name.startswith("opencode-") and name.endswith(".db")
+
+
+def _other(said: dict[str, Any]) -> Record:
+    if "session" not in said:
+        return Record("todo" if "todo" in said else "update" if "update" in said else "deleted")
+    row = said["session"]
+    title = row.get("title") or ""
+    record = Record("session", title="" if title.startswith(_NO_TITLE) else title)
+    record.cwd = row.get("directory") or ""
+    record.version = row.get("version") or ""
+    if row.get("parent_id"):
+        record.agent_type = row.get("agent") or ""
+        record.description = record.title
+    return record
+
+
+def _uuid(data: dict[str, Any], parts: list[dict[str, Any]]) -> str:
+    """An id that a message and its copy in a forked session have in common."""
+    first = next((part for part in parts if part.get("type") in ("text", "reasoning", "tool")), {})
+    said = first.get("text") or first.get("callID") or ""
+    model = data.get("model") or {}
+    names = (data["role"], data["time"]["created"], data.get("modelID") or model.get("modelID"), said)
+    return f"opencode-{digest(repr(names))}"
+
+
+def _is_copy(id_: str, created: int) -> bool:
+    """Whether a message got its id long after it was written, as copies do."""
+    try:
+        given = int(id_.removeprefix("msg_")[:12], 16) >> 12
+    except ValueError:
+        return False
+    return _COPIED < (given - created) % _ID_TIME < _ID_TIME // 2
+
+
+def _common(id_: str, kind: str, role: str, data: dict[str, Any], parts: list[dict[str, Any]]) -> Record:
+    created = data["time"]["created"]
+    return Record(kind, role, ts=created, uuid=_uuid(data, parts), is_copy=len(id_) > 16 and _is_copy(id_, created))
+
+
+def _user(id_: str, data: dict[str, Any], parts: list[dict[str, Any]]) -> Record:
+    typed = [part for part in parts if part["type"] == "text" and not part.get("synthetic") and not part.get("ignored")]
+    kinds = {part["type"] for part in parts}
+    role = "prompt" if typed or "file" in kinds else "compaction" if "compaction" in kinds else "note"
+    record = _common(id_, "user", role, data, parts)
+    blocks = [_user_block(part, is_prompt=role == "prompt") for part in parts]
+    record.blocks = [block for block in blocks if block is not None]
+    record.model = (data.get("model") or {}).get("modelID") or ""
+    return record
+
+
+def _user_block(part: dict[str, Any], *, is_prompt: bool) -> Block | None:
+    kind = part["type"]
+    if kind == "text":
+        is_typed = not part.get("synthetic") and not part.get("ignored")
+        return Block(TEXT if is_typed or not is_prompt else NOTHING, part["text"])
+    if kind == "file":
+        head, _, encoded = str(part.get("url") or "").partition(";base64,")
+        if head.startswith("data:image/") and encoded:
+            return Block(IMAGE, encoded, media_type=head.removeprefix("data:"))
+    if kind == "subtask":
+        return Block(TEXT, part.get("prompt") or part.get("description") or "")
+    return None
+
+
+def _assistant(id_: str, data: dict[str, Any], parts: list[dict[str, Any]]) -> Record:
+    is_summary = data.get("summary") is True
+    record = _common(id_, *(("system", "summary") if is_summary else ("assistant", "reply")), data, parts)
+    record.model = data.get("modelID") or ""
+    record.cwd = (data.get("path") or {}).get("cwd") or ""
+    for part in parts:
+        kind = part["type"]
+        if kind == "text":
+            record.blocks.append(Block(TEXT if part["text"].strip() else NOTHING, part["text"]))
+        elif kind == "reasoning":
+            record.blocks.append(Block(THINKING, part["text"]))
+        elif kind == "tool":
+            record.blocks += call_blocks(part, f"{data['time']['created']}/{len(record.blocks)}/{part.get('callID')}")
+    error = data.get("error")
+    if error and not any(block.kind == TEXT for block in record.blocks):
+        record.kind, record.role = ("system", "interruption") if "Abort" in error["name"] else ("assistant", "error")
+        record.blocks.append(Block(TEXT, (error.get("data") or {}).get("message") or error["name"]))
+    record.usage = None if record.is_copy else _usage(id_, data)
+    return record
+
+
+def _usage(id_: str, data: dict[str, Any]) -> Usage | None:
+    tokens = data.get("tokens") or {}
+    cache = tokens.get("cache") or {}
+    plain, output, reasoning = (tokens.get(name) or 0 for name in ("input", "output", "reasoning"))
+    read, write = cache.get("read") or 0, cache.get("write") or 0
+    if not (plain or output or reasoning or read or write):
+        return None
+    total = tokens.get("total")
+    is_beside = (
+        data["time"]["created"] >= _REASONING_BESIDE
+        if total is None
+        else total >= (plain + output + reasoning + read + write)
+    )
+    return Usage(
+        id_,
+        data.get("modelID") or "",
+        plain,
+        output + (reasoning if is_beside else 0),
+        read,
+        write,
+        cost=round(data["cost"] * 1e9) if data.get("cost") else -1,
+    )

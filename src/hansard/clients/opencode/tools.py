@@ -1,0 +1,155 @@
+"""OpenCode's tools: what they are for, what they are given, and what they write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hansard.clients.entries import Change, lines_of
+from hansard.clients.generic import CALL, RESULT, Block, Content, Hunk, Replacement
+from hansard.clients.tools import (
+    Ask,
+    Edit,
+    Fetch,
+    Query,
+    Question,
+    Read,
+    Search,
+    Shell,
+    Spawn,
+    Todos,
+    ToolInput,
+    Write,
+    facts_of,
+    text_of,
+)
+from hansard.model.tools import ToolKind
+
+TOOLS: Mapping[str, ToolKind] = {
+    "bash": "shell",
+    "read": "read",
+    "write": "write",
+    "edit": "edit",
+    "multiedit": "edit",
+    "patch": "edit",
+    "apply_patch": "edit",
+    "glob": "search",
+    "grep": "search",
+    "list": "search",
+    "codesearch": "web_search",
+    "websearch": "web_search",
+    "webfetch": "fetch",
+    "task": "spawn",
+    "todowrite": "todo",
+    "todoread": "todo",
+    "question": "ask",
+    "plan_enter": "plan_mode",
+    "plan_exit": "plan_mode",
+}
+_DONE = ("completed", "error")
+
+
+def call_blocks(part: Mapping[str, Any], call_id: str) -> Iterator[Block]:
+    """A call and, if it has one, its result; several of both if it changes several files."""
+    state, tool = part["state"], part["tool"]
+    given, metadata = state.get("input") or {}, state.get("metadata") or {}
+    text = state.get("output") if state["status"] == "completed" else state.get("error")
+    is_error = state["status"] == "error" or tool == "invalid" or bool(metadata.get("exit"))
+    writes = list(_writes(tool, given, metadata)) or [("", "", [], "")]
+    for number, (path, change, changes, patch) in enumerate(writes, 1):
+        id_ = call_id if number == 1 else f"{call_id}#{number}"
+        yield Block(
+            CALL,
+            call_id=id_,
+            tool=tool,
+            input=given,
+            command=text_of(given, "command") if tool == "bash" else None,
+            path=path or _path(given),
+            change=change,
+            changes=changes,
+            description=text_of(given, "description") if tool == "task" else "",
+            agent_type=text_of(given, "subagent_type") if tool == "task" else "",
+        )
+        if state["status"] in _DONE:
+            agent = text_of(metadata, "sessionId") if tool == "task" else ""
+            yield Block(RESULT, str(text or ""), call_id=id_, is_error=is_error, patch=patch, agent_id=agent)
+
+
+def _path(given: Mapping[str, Any]) -> str:
+    return text_of(given, "filePath")
+
+
+def _writes(
+    tool: str, given: Mapping[str, Any], metadata: Mapping[str, Any]
+) -> Iterator[tuple[str, str, list[Change], str]]:
+    """Path, kind of change, changes and diff of each file that a call writes."""
+    path, diff = _path(given), text_of(metadata, "diff")
+    if tool == "write":
+        change = "update" if metadata.get("exists") else "create"
+        yield path, change, [Content(lines_of(text_of(given, "content")))], diff
+    elif tool == "edit":
+        new = text_of(given, "newString") if "newString" in given else text_of(given, "content")
+        yield path, "edit", [Replacement(text_of(given, "oldString"), new)], diff
+    elif tool == "multiedit":
+        edits: list[Change] = [
+            Replacement(text_of(edit, "oldString"), text_of(edit, "newString")) for edit in given.get("edits") or ()
+        ]
+        yield path, "edit", edits, diff
+    elif tool in ("patch", "apply_patch"):
+        for file in metadata.get("files") or ():
+            kind = {"add": "create", "delete": "edit"}.get(text_of(file, "type"), "edit")
+            patch = text_of(file, "diff") or text_of(file, "patch")
+            yield text_of(file, "movePath") or text_of(file, "filePath"), kind, [*hunks(patch)], patch
+
+
+def hunks(diff: str) -> Iterator[Hunk]:
+    """The hunks of a unified diff of one file."""
+    lines: list[str] = []
+    is_inside = False
+    for line in diff.splitlines():
+        if line.startswith("@@"):
+            if lines:
+                yield Hunk(lines)
+            lines, is_inside = [], True
+        elif is_inside and line[:1] in ("+", "-", " "):
+            lines.append(line)
+    if lines:
+        yield Hunk(lines)
+
+
+def tool_input(tool: str, given: Any) -> ToolInput | None:  # noqa: PLR0911 - one for each tool
+    """What a call was given, as it is shown."""
+    if tool == "bash":
+        return Shell(given["command"], text_of(given, "description"))
+    if tool == "read":
+        return Read(given["filePath"], facts_of(given, "offset", "limit"))
+    if tool == "write":
+        return Write(given["filePath"], given["content"])
+    if tool == "edit":
+        return Edit(given["filePath"], [(given["oldString"], given["newString"])], facts_of(given, "replaceAll"))
+    if tool == "multiedit":
+        return Edit(given["filePath"], [(edit["oldString"], edit["newString"]) for edit in given["edits"]])
+    if tool in ("glob", "grep", "list"):
+        return Search(text_of(given, "pattern") or text_of(given, "path"), facts_of(given, "path", "include"))
+    if tool in ("websearch", "codesearch"):
+        return Query(given["query"])
+    if tool == "webfetch":
+        return Fetch(given["url"])
+    if tool == "task":
+        return Spawn(given["prompt"], text_of(given, "subagent_type"), text_of(given, "description"))
+    if tool == "todowrite":
+        return Todos([(todo["status"], todo["content"]) for todo in given["todos"]])
+    if tool == "question":
+        return Ask(
+            [
+                Question(
+                    asked["question"],
+                    [
+                        (text_of(option, "label"), text_of(option, "description"))
+                        for option in asked.get("options") or ()
+                    ],
+                )
+                for asked in given["questions"]
+            ]
+        )
+    return None

@@ -1,0 +1,61 @@
+"""The status of a database that another program writes: that of its file and of the journals beside it, as one.
+
+A folder of many small files that is read like a database has the status of all that is in it.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+
+from hansard.sources.tail import FileStatus, file_status
+
+JOURNALS = ("-wal", "-journal")
+"""What SQLite adds to the name of a database for the files that hold a part of its content."""
+
+COPY_PREFIX = "reading-"
+"""How folders in the data directory begin that hold a copy of another program's database."""
+
+
+def database_status(path: str) -> FileStatus:
+    """Sizes added, the latest times: every write to the file, to its journals or below the folder changes one of them."""
+    first = os.stat(path)
+    others = _below(path) if stat.S_ISDIR(first.st_mode) else _journals(path)
+    whole = file_status(first)
+    if stat.S_ISDIR(first.st_mode):
+        whole = whole._replace(size=0)
+    for other in others:
+        found = file_status(other)
+        whole = whole._replace(
+            size=whole.size + found.size,
+            mtime_ns=max(whole.mtime_ns, found.mtime_ns),
+            ctime_ns=max(whole.ctime_ns, found.ctime_ns),
+        )
+    return whole
+
+
+def journal_owner(path: str) -> str:
+    """The database whose journal a path would be; empty if it is not called like one."""
+    return next((path.removesuffix(ending) for ending in JOURNALS if path.endswith(ending)), "")
+
+
+def _journals(path: str) -> Iterator[os.stat_result]:
+    for ending in JOURNALS:
+        try:
+            yield os.stat(path + ending)
+        except FileNotFoundError:
+            continue
+
+
+def _below(folder: str) -> Iterator[os.stat_result]:
+    waiting = [folder]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                        yield entry.stat(follow_symlinks=False)
+                    elif entry.is_file(follow_symlinks=False):
+                        yield entry.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            continue  # it went while we were looking
