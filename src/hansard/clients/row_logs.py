@@ -156,13 +156,23 @@ class RowLog(Struct, frozen=True):
 
     path: str
     """Below the folder of row logs, without an ending: made with `log_path`."""
-    updated: int
-    """The time of the last change in milliseconds."""
+    updated: int | Callable[[], int]
+    """The time of the last change in milliseconds, which is asked for only if something changed."""
     stamp: str
     """Differs when any row of the session does."""
     units: Callable[[], Iterable[Unit]]
     """In the order of the conversation, facts first."""
     is_agent: bool = False
+
+    @property
+    def time(self) -> int:
+        """The time of the last change."""
+        return self.updated if isinstance(self.updated, int) else self.updated()
+
+
+def by_time(logs: Iterable[RowLog]) -> list[RowLog]:
+    """Sessions, the one that changed last at the end."""
+    return sorted(logs, key=lambda log: (log.time, log.path))
 
 
 @runtime_checkable

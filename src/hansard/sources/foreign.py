@@ -109,7 +109,7 @@ def open_foreign(path: str, folder: str) -> Iterator[ForeignDatabase]:
             with open(path, "rb") as file:
                 if file.read(len(_MAGIC)) not in (_MAGIC, b""):
                     raise OSError(errno.EINVAL, "not an SQLite database", path)
-            if not any(_size(path + ending) for ending in JOURNALS):
+            if not has_journals(path):
                 db = stack.enter_context(_connected(f"file:{_escaped(path)}?immutable=1", apsw.SQLITE_OPEN_READONLY))
                 yield ForeignDatabase(db, path, status, folder, in_place=True)
                 return
@@ -135,10 +135,10 @@ def _copied(path: str, folder: str) -> Iterator[tuple[str, tuple[int, int]]]:
     try:
         target = os.path.join(place, "db")
         before = _file_status(path)
-        shutil.copyfile(path, target)
+        _copy(path, target)
         for ending in JOURNALS:
             with contextlib.suppress(FileNotFoundError):
-                shutil.copyfile(path + ending, target + ending)
+                _copy(path + ending, target + ending)
         yield target, before
     finally:
         shutil.rmtree(place, ignore_errors=True)
@@ -184,11 +184,24 @@ def _file_status(path: str) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def _size(path: str) -> int:
-    try:
-        return os.path.getsize(path)
-    except FileNotFoundError:
-        return 0
+def has_journals(path: str) -> bool:
+    """Whether a part of a database is in files beside it, so that it has to be copied."""
+    for ending in JOURNALS:
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.getsize(path + ending):
+                return True
+    return False
+
+
+def _copy(path: str, target: str) -> None:
+    """Copy a file; where the file system can, without copying its bytes."""
+    with open(path, "rb") as source, open(target, "xb") as copy:
+        if hasattr(os, "copy_file_range"):
+            with contextlib.suppress(OSError):
+                while os.copy_file_range(source.fileno(), copy.fileno(), 1 << 30):
+                    pass
+        source.seek(copy.seek(0, os.SEEK_END))
+        shutil.copyfileobj(source, copy, _PIECE)
 
 
 def _escaped(path: str) -> str:

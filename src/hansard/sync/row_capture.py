@@ -24,7 +24,7 @@ from hansard.clients.row_logs import DELETED, FACT, ID, UPDATE, RowClient, head
 from hansard.errors import StoreCorrupt
 from hansard.record.store import GONE, LIVE, Known, Record
 from hansard.sources.databases import database_status
-from hansard.sources.foreign import open_foreign
+from hansard.sources.foreign import has_journals, open_foreign
 from hansard.sources.roots import FileKind
 from hansard.sources.tail import Mark
 
@@ -40,6 +40,8 @@ WAIT_MS = 5 * 60 * 1000
 
 _HEAD = 4096  # bytes at the beginning of a line that have its first key and id
 _COMPARED = 8 << 20  # bytes; a longer unit that changed is taken for another one
+_SMALL = 64 << 20  # bytes; a smaller database is copied as often as it changes
+_REST_NS = 30  # nanoseconds between two copies for each byte: a minute for 2 GB
 _TRIES = 3
 _HASH = 16
 _MODE = 0o600
@@ -91,6 +93,8 @@ class RowCapture:
     def take(self, root: Root, root_id: int, client: RowClient, file: Found, known: Known | None) -> None:
         """Keep what is new in a database."""
         place = root.locate(file.path)
+        if known is not None and not self._reread and _is_early(known, place):
+            return
         tries, is_waiting = 1, False
         while True:
             seen_ns = time.time_ns()
@@ -109,7 +113,7 @@ class RowCapture:
             since_ns = min(since_ns, known.since_ns)
         mark = Mark(status.size, status.mtime_ns, status.ctime_ns, status.inode, b"", b"", seen_ns, since_ns)
         if is_waiting:  # nothing proves that there is nothing new
-            mark = mark._replace(seen_ns=0, since_ns=0)
+            mark = mark._replace(seen_ns=0, since_ns=seen_ns)
         self._record.note_database(root_id, file.path, FileKind.DATABASE, mark)
 
     def _sessions(
@@ -214,7 +218,7 @@ class RowCapture:
             database.check()
         now = time.time_ns()
         stamp = b"" if is_waiting else _stamp(log)
-        mark = Mark(self._record.size(generation), log.updated * 1_000_000, 0, 0, owner, stamp, now, now)
+        mark = Mark(self._record.size(generation), log.time * 1_000_000, 0, 0, owner, stamp, now, now)
         self._record.settle(generation, mark, _MODE)
 
     def _append(self, generation: int, log: RowLog, client: RowClient, since: int) -> bool:
@@ -341,6 +345,12 @@ class RowCapture:
         return log
 
 
+def _is_early(known: Known, place: str) -> bool:
+    """Whether a database that has to be copied was read so recently that another copy would cost too much."""
+    size = os.path.getsize(place) if has_journals(place) else 0
+    return size > _SMALL and 0 <= time.time_ns() - max(known.seen_ns, known.since_ns or 0) < size * _REST_NS
+
+
 def sessions_of(record: Record, root_id: int, path: str) -> list[Known]:
     """The logs of the sessions that a database has, as far as is known."""
     owner = _owner(path)
@@ -363,7 +373,7 @@ def _opened(place: str, folder: str) -> Iterator[ForeignDatabase | None]:
 
 def _must_wait(unit: Unit, content: Content, log: RowLog) -> bool:
     """Whether a unit may change at any moment."""
-    return not content.is_complete and (unit.updated or log.updated) > time.time() * 1000 - WAIT_MS
+    return not content.is_complete and (unit.updated or log.time) > time.time() * 1000 - WAIT_MS
 
 
 def _lines(pieces: Iterable[bytes]) -> Iterator[tuple[int, int, bytes, bytes]]:

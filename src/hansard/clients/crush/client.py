@@ -33,6 +33,7 @@ from hansard.clients.row_logs import (
     Content,
     RowLog,
     Unit,
+    by_time,
     database_root,
     log_path,
     milliseconds,
@@ -143,7 +144,7 @@ class Crush(GenericClient):
             units = partial(_units, database, columns, id_, place)
             names = (str(parent), str(id_)) if is_agent else (str(id_),)
             logs.append(RowLog(log_path(*names), updated, repr((facts, state)), units, is_agent))
-        yield from sorted(logs, key=lambda log: (log.updated, log.path))
+        yield from by_time(logs)
 
     def tool_input(self, tool: str, given: Any) -> ToolInput | None:
         return _tool_input(tool, given)

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from hansard.clients.lines import REFUSED
-from hansard.clients.row_logs import Body, Content, RowLog, Unit, log_path, unit_id
+from hansard.clients.row_logs import Body, Content, RowLog, Unit, by_time, log_path, unit_id
 from hansard.lazy_regex import lazy_compile
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ _BUBBLES = """\
 WITH brief AS MATERIALIZED (SELECT substr(key, 10, instr(substr(key, 10), ':') - 1) AS id, rowid AS number, octet_length(value) AS size
   FROM cursorDiskKV WHERE key >= 'bubbleId:' AND key < 'bubbleId;')
 SELECT id, count(*), max(number), sum(number), sum(size) FROM brief GROUP BY id"""
-_LISTED = "SELECT substr(key, 14), rowid, octet_length(value) FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;'"
+_LISTED = """\
+SELECT substr(key, 14), rowid, octet_length(value) FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;'
+ORDER BY rowid"""
 _WORKING = frozenset({"loading", "running", "pending", "generating"})
 
 
@@ -57,24 +59,28 @@ class _Composer(msgspec.Struct):
 
 def database_logs(place: str, database: ForeignDatabase) -> Iterator[RowLog]:
     """The conversations, the one that changed last at the end."""
-    logs: list[RowLog] = []
-    if database.columns("cursorDiskKV"):
-        logs += _composers(place, database)
     if database.columns("ItemTable"):
-        logs += _older(place, database)
-    yield from sorted(logs, key=lambda log: (log.updated, log.path))
+        yield from by_time(_older(place, database))
+    if database.columns("cursorDiskKV"):
+        yield from _composers(place, database)
 
 
 def _composers(place: str, database: ForeignDatabase) -> Iterator[RowLog]:
     bubbles = {row[0]: row[1:] for row in database.rows(_BUBBLES)}
     folders = cache(partial(_folders, place, database))
     for id_, *status in list(database.rows(_LISTED)):
-        composer = _composer(database, id_)
-        if composer is None or not (composer.fullConversationHeadersOnly or composer.conversation):
-            continue
+        if id_ not in bubbles:  # one that is empty, or of the time when a conversation was part of its composer
+            composer = _composer(database, id_)
+            if composer is None or not composer.conversation:
+                continue
         stamp = repr((status, bubbles.get(id_)))
         units = partial(_units, database, id_, folders)
-        yield RowLog(log_path(id_), composer.updated, stamp, units)
+        yield RowLog(log_path(id_), partial(_updated, database, id_), stamp, units)
+
+
+def _updated(database: ForeignDatabase, id_: str) -> int:
+    composer = _composer(database, id_)
+    return composer.updated if composer is not None else 0
 
 
 def _composer(database: ForeignDatabase, id_: str) -> _Composer | None:

@@ -31,6 +31,7 @@ from hansard.clients.row_logs import (
     Content,
     RowLog,
     Unit,
+    by_time,
     database_root,
     fact,
     log_path,
@@ -141,7 +142,7 @@ class Goose(GenericClient):
             updated = moment_of(_text(values.get("updated_at"))) or 0
             stamp = repr((values, states.get(id_)))
             logs.append(RowLog(log_path(id_), updated, stamp, partial(_units, database, columns, id_, row)))
-        yield from sorted(logs, key=lambda log: (log.updated, log.path))
+        yield from by_time(logs)
 
     def tool_input(self, tool: str, given: Any) -> ToolInput | None:
         return _tool_input(tool, given)

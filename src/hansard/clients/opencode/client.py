@@ -145,8 +145,13 @@ def _common(id_: str, kind: str, role: str, data: dict[str, Any], parts: list[di
 
 def _user(id_: str, data: dict[str, Any], parts: list[dict[str, Any]]) -> Record:
     typed = [part for part in parts if part["type"] == "text" and not part.get("synthetic") and not part.get("ignored")]
-    kinds = {part["type"] for part in parts}
-    role = "prompt" if typed or "file" in kinds else "compaction" if "compaction" in kinds else "note"
+    compaction = next((part for part in parts if part["type"] == "compaction"), None)
+    if compaction is not None and not typed:
+        record = _common(id_, "system", "compaction", data, parts)
+        how = "automatically" if compaction.get("auto") else "on request"
+        record.blocks = [Block(TEXT, f"Conversation compacted ({how})")]
+        return record
+    role = "prompt" if typed or any(part["type"] == "file" for part in parts) else "note"
     record = _common(id_, "user", role, data, parts)
     blocks = [_user_block(part, is_prompt=role == "prompt") for part in parts]
     record.blocks = [block for block in blocks if block is not None]

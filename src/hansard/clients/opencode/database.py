@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from hansard.clients.row_logs import Body, Content, RowLog, Unit, fact, log_path, unit_id
+from hansard.clients.row_logs import Body, Content, RowLog, Unit, by_time, fact, log_path, unit_id
 
 if TYPE_CHECKING:
     from hansard.sources.foreign import ForeignDatabase
@@ -57,7 +57,7 @@ def database_logs(database: ForeignDatabase) -> Iterator[RowLog]:
                 is_agent=len(ids) > 1,
             )
         )
-    yield from sorted(logs, key=lambda log: (log.updated, log.path))
+    yield from by_time(logs)
 
 
 def _ancestry(id_: str, parents: dict[str, str]) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from hansard.clients.opencode.database import is_complete
-from hansard.clients.row_logs import Body, Cells, Content, RowLog, Unit, fact, log_path, unit_id
+from hansard.clients.row_logs import Body, Cells, Content, RowLog, Unit, by_time, fact, log_path, unit_id
 
 _LARGEST = 64 << 20
 _ENDING = ".json"
@@ -50,7 +50,7 @@ def tree_logs(folder: str) -> Iterator[RowLog]:
         logs.append(
             RowLog(path, newest, repr((len(status), sum(size for size, _ in status), newest)), units, "/" in path)
         )
-    yield from sorted(logs, key=lambda log: (log.updated, log.path))
+    yield from by_time(logs)
 
 
 def _units(
