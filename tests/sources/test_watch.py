@@ -241,3 +241,13 @@ def test_our_own_data_in_a_root_is_not_told(root: Root, poll: bool) -> None:
     kept = root.locate("projects/-a/.session-aliases")
     acts = [*[append(f"{data}/statusline.json")] * 20, append(kept)]
     assert next(watch([around], Scripted(*acts), poll=poll, settle_ms=5)) == {kept}
+
+
+@pytest.mark.parametrize("poll", [True, False])
+def test_a_write_to_the_journal_of_a_database_is_one_to_the_database(tmp_path: Path, poll: bool) -> None:
+    (tmp_path / "opencode.db").write_bytes(b"")
+    (tmp_path / "opencode.db-wal").write_bytes(b"")
+    roots = open_roots([str(tmp_path)])
+    stop = Scripted(append(str(tmp_path / "opencode.db-wal")))
+    found = next(watch(roots, stop, poll=poll, settle_ms=10))
+    assert found == {str(tmp_path / "opencode.db")}

@@ -151,20 +151,20 @@ class GenericFold(RowFold):
         name, path = block.tool[:NAME_LENGTH], block.path[:PATH_LENGTH] or None
         self.rows.blocks.append((block_id, number, CALL, block.call_id, name, 0))
         self.rows.calls[block_id] = [
-            block_id, block.call_id, name, record.ts, message_id, path, None, None, 0, None, 0, 0, None,
+            block_id, block.call_id, name, _time(record, block), message_id, path, None, None, 0, None, 0, 0, None,
             block.description or None, block.agent_type or None,
         ]  # fmt: skip
         if not block.call_id:
             return
         added, removed = _lines_changed(block.changes)
-        call = OpenCall(block_id, name, record.ts, path, block.change or None, added, removed)
+        call = OpenCall(block_id, name, _time(record, block), path, block.change or None, added, removed)
         early = self.open_call(block.call_id, call)
         if early is not None:
             self._pair(call, early)
 
     def _result(self, block_id: int, number: int, record: Record, block: Block) -> None:
         call = self.state.open_calls.pop(block.call_id[:NAME_LENGTH], None)
-        result = Result(block_id, record.ts, int(block.is_error), None, None)
+        result = Result(block_id, _time(record, block), int(block.is_error), None, None)
         if block.agent_id:
             self.rows.agent_refs.add(AgentRef(self.base, block.call_id, block.agent_id, 2))
         name = call.name if call is not None else None
@@ -181,6 +181,10 @@ class GenericFold(RowFold):
             *(call.added if is_done else 0, call.removed if is_done else 0, None, call.path),
         )
         self.put_result(call, known)
+
+
+def _time(record: Record, block: Block) -> int | None:
+    return record.ts if block.ts is None else block.ts or None
 
 
 def _lines_changed(changes: Sequence[Change]) -> tuple[int, int]:

@@ -70,8 +70,11 @@ class ForeignDatabase:
         return open_foreign(path, self._folder)
 
     def columns(self, table: str) -> list[str]:
-        """The columns of a table; none if there is no such table."""
-        return [str(row[0]) for row in self.rows("SELECT name FROM pragma_table_info(?)", (table,))]
+        """The columns of a table; none if there is no such table. A view could be anything."""
+        known = (
+            "EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 AND sql NOT LIKE 'CREATE VIRTUAL%')"
+        )
+        return [str(row[0]) for row in self.rows(f"SELECT name FROM pragma_table_info(?1) WHERE {known}", (table,))]
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """The rows of a query, one at a time."""

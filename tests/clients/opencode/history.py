@@ -95,7 +95,7 @@ def tool(name: str, given: dict[str, Any], output: str, **metadata: Any) -> dict
         "input": given,
         "output": output,
         "metadata": metadata,
-        "time": {"start": 1, "end": 2},
+        "time": {"start": BEGAN + 2100, "end": BEGAN + 2600},
     }
     return {"type": "tool", "tool": name, "callID": f"call_{name}", "state": state}
 

@@ -81,7 +81,7 @@ def _call_blocks(id_: str, tool: Mapping[str, Any], contents: Mapping[str, Any])
     status = tool.get("status")
     if result is not None or status in _FAILED:
         text = _output(result) or str(tool.get("error") or "")
-        yield Block(RESULT, text, call_id=call_id, is_error=status in _FAILED)
+        yield Block(RESULT, text, call_id=call_id, is_error=status in _FAILED, ts=0)
 
 
 def _decoded(value: Any) -> Any:

@@ -8,7 +8,6 @@ from functools import partial
 
 from hansard.clients.row_logs import Body, Content, RowLog, Unit, fact, log_path
 
-_LARGEST = 256 << 20
 FOLDER = "agent-transcripts"
 
 
@@ -43,12 +42,10 @@ def transcript_log(path: str, place: str) -> RowLog:
 def _units(place: str, project: str) -> Iterator[Unit]:
     yield fact("project", "project", [(("name",), [("text", project)])])
     with open(place, "rb") as file:
-        data = file.read(_LARGEST)
-    lines = data.split(b"\n")
-    for number, line in enumerate(lines[:-1] if not data.endswith(b"}") else lines):
-        if line.strip():
-            body = Body().add("line", [(("value",), [("text", line)])])
-            yield Unit(str(number), partial(Content, body))
+        for number, line in enumerate(file):
+            if line.strip() and line.endswith((b"\n", b"}")):  # else it is being written
+                body = Body().add("line", [(("value",), [("text", line.rstrip(b"\n"))])])
+                yield Unit(str(number), partial(Content, body))
 
 
 def _names(folder: str) -> list[str]:

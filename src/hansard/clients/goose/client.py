@@ -26,6 +26,7 @@ from hansard.clients.generic import (
     Usage,
 )
 from hansard.clients.generic import Content as Written
+from hansard.clients.lines import REFUSED
 from hansard.clients.row_logs import (
     Body,
     Content,
@@ -64,7 +65,6 @@ _STATE = (
     " SELECT session_id, count(*), max(id), sum(size) FROM brief GROUP BY session_id"
 )
 _EDITOR = "developer__text_editor"
-_LARGEST = 256 << 20
 
 _TOOLS: Mapping[str, ToolKind] = {
     "developer__shell": "shell",
@@ -203,19 +203,21 @@ def _file_units(place: str) -> Iterator[Unit]:
     """The lines of an older session: what is known of it, and its messages."""
     seen: dict[str, int] = {}
     with open(place, "rb") as file:
-        for line in file.read(_LARGEST).split(b"\n"):
+        for number, line in enumerate(file):
             try:
                 said = msgspec.json.decode(line)
-                message = {name: said[name] for name in ("role", "content")} if "role" in said else None
-            except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError):
-                continue
-            if message is None:
+            except REFUSED:
+                if not line.endswith(b"\n"):  # the next one is being written
+                    return
+                said = {"id": f"line-{number}", "role": ""}
+            if isinstance(said, dict) and "role" not in said:
                 names = ("description", "working_dir", "accumulated_input_tokens", "accumulated_output_tokens", "data")
                 cells = [("text", said.get(name)) for name in names[:-1]]
-                yield fact("session", "sessions", [(names, [*cells, ("text", line)])])
+                yield fact("session", "sessions", [(names, [*cells, ("text", line.rstrip(b"\n"))])])
             else:
-                body = Body().add("messages", [(("data",), [("text", line)])])
-                yield Unit(_unique(str(said.get("id") or digest(repr(said))), seen), _reader(body))
+                id_ = said.get("id") if isinstance(said, dict) else None
+                body = Body().add("messages", [(("data",), [("text", line.rstrip(b"\n"))])])
+                yield Unit(_unique(str(id_ or digest(repr(said))), seen), _reader(body))
 
 
 def _session(row: dict[str, Any]) -> Record:

@@ -55,6 +55,7 @@ def call_blocks(part: Mapping[str, Any], call_id: str) -> Iterator[Block]:
     given, metadata = state.get("input") or {}, state.get("metadata") or {}
     text = state.get("output") if state["status"] == "completed" else state.get("error")
     is_error = state["status"] == "error" or tool == "invalid" or bool(metadata.get("exit"))
+    times = state.get("time") or {}
     writes = list(_writes(tool, given, metadata)) or [("", "", [], "")]
     for number, (path, change, changes, patch) in enumerate(writes, 1):
         id_ = call_id if number == 1 else f"{call_id}#{number}"
@@ -69,10 +70,12 @@ def call_blocks(part: Mapping[str, Any], call_id: str) -> Iterator[Block]:
             changes=changes,
             description=text_of(given, "description") if tool == "task" else "",
             agent_type=text_of(given, "subagent_type") if tool == "task" else "",
+            ts=times.get("start"),
         )
         if state["status"] in _DONE:
             agent = text_of(metadata, "sessionId") if tool == "task" else ""
-            yield Block(RESULT, str(text or ""), call_id=id_, is_error=is_error, patch=patch, agent_id=agent)
+            ended = times.get("end", 0)
+            yield Block(RESULT, str(text or ""), call_id=id_, is_error=is_error, patch=patch, agent_id=agent, ts=ended)
 
 
 def _path(given: Mapping[str, Any]) -> str:

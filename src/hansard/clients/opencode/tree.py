@@ -5,6 +5,7 @@ A database that is there too was filled from it, and the folder stays as it was.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -15,7 +16,7 @@ import msgspec
 from hansard.clients.opencode.database import is_complete
 from hansard.clients.row_logs import Body, Cells, Content, RowLog, Unit, by_time, fact, log_path, unit_id
 
-_LARGEST = 64 << 20
+_LARGE = 4 << 20  # bytes of a file that is not read in pieces
 _ENDING = ".json"
 _ROW = ("id", "data")
 _SESSION = ("id", "parent_id", "directory", "title", "version", "data")
@@ -86,7 +87,8 @@ def _session(id_: str, path: str | None) -> dict[str, Any]:
     if path is None:
         return {}
     try:
-        said = msgspec.json.decode(_read(path))
+        with open(path, "rb") as file:
+            said = msgspec.json.decode(file.read(_LARGE))
     except (msgspec.DecodeError, UnicodeDecodeError, OSError):
         return {}
     return (
@@ -121,6 +123,22 @@ def _status(path: str) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns // 1_000_000
 
 
-def _read(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read(_LARGEST)
+class _LargeFile:
+    """A file that is read in pieces."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __iter__(self) -> Iterator[bytes]:
+        with open(self._path, "rb") as file:
+            while piece := file.read(1 << 20):
+                yield piece
+
+
+def _read(path: str) -> bytes | _LargeFile:
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_LARGE + 1)
+    except FileNotFoundError as error:  # deleted since it was listed
+        raise OSError(errno.EAGAIN, "changed while it was read", path) from error
+    return data if len(data) <= _LARGE else _LargeFile(path)
