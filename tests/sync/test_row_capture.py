@@ -19,7 +19,7 @@ import pytest
 import hansard
 from hansard.engine import Hansard
 from hansard.errors import HansardError
-from hansard.model.requests import RestoreRequest
+from hansard.model.store_requests import RestoreRequest
 from hansard.sources.foreign import open_foreign
 from hansard.sync import row_capture
 from tests.clients.cursor import history as cursor
