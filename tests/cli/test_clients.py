@@ -47,6 +47,13 @@ def test_one_client_is_synced(run: Run) -> None:
     assert "no root of parchment" in run("sync", "--client", "parchment", code=2).stderr
 
 
+def test_usage_by_client(run: Run) -> None:
+    answer = json.loads(run("usage", "--by", "client", "--json").stdout)
+    found = {row["client"]: row["output_tokens"] for row in answer["rows"]}
+    assert found["codex"] == 192
+    assert set(found) == {"claude-code", "codex"}
+
+
 def test_status_lists_the_client_of_each_root_and_what_is_not_read(run: Run) -> None:
     answer = json.loads(run("status", "--json").stdout)
     assert sorted(root["client"] for root in answer["roots"]) == ["claude-code", "codex"]

@@ -163,6 +163,10 @@ class Dimensions:
     def _model(self) -> Dimension:
         return Dimension("model", ("rate",), lambda rate: self._rates[rate].model or None)
 
+    def _client(self) -> Dimension:
+        known: dict[str, str] = dict(self._reader.rows("SELECT session_id, client FROM sessions"))
+        return Dimension("client", ("session_id",), lambda session_id: known.get(session_id) or None)
+
     def _agent(self) -> Dimension:
         known: dict[Any, str] = {
             (row[0], row[1]): row[2]

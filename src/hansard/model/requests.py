@@ -57,6 +57,7 @@ DIMENSIONS = {
     "group": "groups of projects, as the configuration names them",
     "pr": "pull requests that sessions opened or named; a session with several counts for the last",
     "model": "models",
+    "client": "clients: Claude Code and other agents",
     "agent": "the main threads, and subagents by their type",
     "subagent": "the main threads, and each subagent separately",
     "branch": "git branches",

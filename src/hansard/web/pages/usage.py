@@ -52,6 +52,7 @@ _READY = (
     ("session",),
     ("project",),
     ("model",),
+    ("client",),
     ("agent",),
     ("branch",),
     ("pr",),
