@@ -40,7 +40,8 @@ class BuiltIn(NamedTuple):
     places: tuple[str, ...]
     """Where its histories usually are: below `~` or a `$VARIABLE`. It is asked for its roots only if one of these exists."""
     marks: tuple[str, ...]
-    """What a root of it contains: paths, of which the last part may end with `*`. It is asked about a directory only if one exists."""
+    """What a root of it contains: paths, of which the last part may end with `*`, or one part may be `*`. It is asked about a
+    directory only if one exists."""
 
     def is_used(self, environ: Mapping[str, str], home: str) -> bool:
         """Whether one of the usual places exists."""
@@ -52,6 +53,15 @@ class BuiltIn(NamedTuple):
 
         path = os.path.expanduser(path)
         for mark in self.marks:
+            above, star, below = mark.partition("/*/")
+            if star:
+                folder = os.path.join(path, above)
+                try:
+                    if any(os.path.lexists(os.path.join(folder, other, below)) for other in os.listdir(folder)):
+                        return True
+                except OSError:
+                    pass
+                continue
             folder, name = os.path.split(os.path.join(path, mark))
             if not name.endswith("*"):
                 if os.path.lexists(os.path.join(folder, name)):
@@ -101,6 +111,19 @@ BUILT_IN: dict[str, BuiltIn] = {
         "hansard.clients.opencode.client:OpenCode",
         ("~/.local/share/opencode", "$XDG_DATA_HOME/opencode"),
         ("opencode.db", "opencode-*", "storage/message", "storage/session"),
+    ),
+    "copilot-cli": BuiltIn(
+        "hansard.clients.copilot_cli.client:CopilotCli",
+        ("$COPILOT_HOME/session-state", "~/.copilot/session-state"),
+        ("session-state",),
+    ),
+    "gemini": BuiltIn(
+        "hansard.clients.gemini.client:GeminiCli", ("$GEMINI_CLI_HOME/.gemini/tmp", "~/.gemini/tmp"), ("tmp/*/chats",)
+    ),
+    "qwen": BuiltIn(
+        "hansard.clients.qwen.client:QwenCode",
+        ("$QWEN_RUNTIME_DIR/projects", "$QWEN_HOME/projects", "~/.qwen/projects"),
+        ("projects/*/chats", "tmp/*/chats"),
     ),
 }
 """By name; Claude Code, which everything else is measured by, is not among them."""

@@ -78,7 +78,7 @@ class Block(Struct, gc=False):
     agent_id: str = ""  # of results: the subagent that the call started
     description: str = ""  # of calls that start a subagent: its task
     agent_type: str = ""
-    ts: int | None = None  # of calls and results, where a record has both: milliseconds; 0: unknown
+    ts: int | None = None  # of calls and results, where a record has both: milliseconds; 0, or None for a result: unknown
 
 
 class Usage(Struct, gc=False):
@@ -110,6 +110,7 @@ class Record(Struct, gc=False):
     parent_uuid: str = ""
     blocks: list[Block] = []
     usage: Usage | None = None
+    more_usage: list[Usage] = []  # of other models, where a record sums up several
     model: str = ""
     session_id: str = ""
     cwd: str = ""
@@ -118,6 +119,7 @@ class Record(Struct, gc=False):
     title: str = ""
     asked: str = ""  # what was typed of a prompt, where the client put more around it
     is_aside: bool = False  # a subagent's
+    started_by: str = ""  # the call that started the subagent, on its first record in the session's own file
     agent_id: str = ""  # the subagent whose file this is; `session_id` is then the session that started it
     agent_type: str = ""
     description: str = ""  # of that subagent's task
@@ -300,10 +302,17 @@ class GenericClient:
 
 
 def stated(
-    record: Record, key: str, record_id: int, ts: int, path: str, session_id: str, agent_id: str
+    record: Record,
+    key: str,
+    record_id: int,
+    ts: int,
+    path: str,
+    session_id: str,
+    agent_id: str,
+    usage: Usage | None = None,
 ) -> list[tuple[str, Stated]]:
-    """What a record says about the tokens of its answer."""
-    usage = record.usage
+    """What a record says about the tokens of its answer, which the key names if it has several."""
+    usage = usage or next((more for more in record.more_usage if key.endswith(f"/{more.message_id}")), record.usage)
     if usage is None:
         return []
     tool = usage.tool or next((block.tool for block in record.blocks if block.kind == CALL), "")

@@ -96,6 +96,9 @@ class GenericFold(RowFold):
             role = "result"
         elif role == "prompt" and is_aside:
             role = "instruction"
+        if record.started_by and not self.is_agent:
+            self.rows.sidechains.append((record_id, record.uuid, digest(record.text), record.ts, ""))
+            self.rows.agent_refs.add(AgentRef(self.base, record.started_by, f"sidechain-{record.uuid[:8]}", 2))
         state.api_errors += role == "error"
         if role == "compaction":
             state.compactions += 1
@@ -136,15 +139,17 @@ class GenericFold(RowFold):
         state.custom_title = record.title or state.custom_title
 
     def _message(self, record_id: int, record: Record) -> int | None:
-        usage = record.usage
-        if usage is None:
+        if record.usage is None:
             return None
-        key = f"{self._client.name}/{self.session_id}/{usage.message_id}"
-        key = key if len(key) <= NAME_LENGTH else digest(key)
-        message_id = self.message_id(key, record_id, usage.model or record.model or None, record.ts)
         agent_id = self.agent_id or (SIDECHAIN if record.is_aside else "")
-        self.count_usage(stated(record, key, record_id, dated(record.ts), self.path, self.session_id, agent_id))
-        return message_id
+        messages = []
+        for number, usage in enumerate((record.usage, *record.more_usage)):
+            key = f"{self._client.name}/{self.session_id}/{usage.message_id}"
+            key = key if len(key) <= NAME_LENGTH else digest(key)
+            messages.append(self.message_id(key, record_id + number, usage.model or record.model or None, record.ts))
+            place = (record_id, dated(record.ts), self.path, self.session_id, agent_id)
+            self.count_usage(stated(record, key, *place, usage))
+        return messages[0]
 
     def _call(self, block_id: int, number: int, record: Record, block: Block, message_id: int | None) -> None:
         self.state.tool_calls += 1
@@ -164,7 +169,9 @@ class GenericFold(RowFold):
 
     def _result(self, block_id: int, number: int, record: Record, block: Block) -> None:
         call = self.state.open_calls.pop(block.call_id[:NAME_LENGTH], None)
-        result = Result(block_id, _time(record, block), int(block.is_error), None, None)
+        is_beside = call is not None and call.id >= block_id - number  # then the record's time is the call's
+        at = _time(record, block) if block.ts is not None or not is_beside else None
+        result = Result(block_id, at, int(block.is_error), None, None)
         if block.agent_id:
             self.rows.agent_refs.add(AgentRef(self.base, block.call_id, block.agent_id, 2))
         name = call.name if call is not None else None

@@ -159,8 +159,12 @@ def _inside(db: Sql, part: Part) -> dict[str, _Agent]:
         if message_id is not None and message_id not in by_message:
             by_message[message_id] = line_of
             line_of.messages += 1
-    for call_id, message_id in db.execute("SELECT id, message_id FROM tool_calls WHERE id BETWEEN ? AND ?", span):
-        maker = by_message.get(message_id)
+    for call_id, message_id, uuid in db.execute(
+        "SELECT id, message_id, (SELECT r.uuid FROM records r WHERE r.id <= c.id ORDER BY r.id DESC LIMIT 1)"
+        " FROM tool_calls c WHERE id BETWEEN ? AND ?",
+        span,
+    ):
+        maker = by_message.get(message_id) if message_id is not None else by_uuid.get(uuid)
         if maker is not None:
             maker.tool_calls += 1
             maker.calls.add(call_id)

@@ -1,0 +1,127 @@
+"""Copilot CLI's events as neutral records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+
+from hansard.clients.copilot_cli.tools import SHELLS, changes_of
+from hansard.clients.copilot_cli.usage import Tokens
+from hansard.clients.generic import CALL, CONVERSATION, IMAGE, RESULT, TEXT, THINKING, Block, Record
+from hansard.clients.values import as_object, decode_object, hunks, milliseconds, string, table, tables
+from hansard.model.tools import MCP
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MOST_THREADS = 100
+
+
+class Memory(Struct, gc=False, omit_defaults=True):
+    """What an event means depends on these."""
+
+    tokens: Tokens = field(default_factory=Tokens)
+    last: dict[str, str] = {}  # the last record of the main thread ("") and of each subagent
+
+
+def decode(line: bytes, memory: Memory) -> Iterator[Record]:
+    """The record of one event."""
+    event = decode_object(line)
+    kind, data = event["type"], event["data"]
+    if not isinstance(kind, str) or not isinstance(data, dict):
+        raise ValueError("neither a type nor data")  # noqa: TRY004 - what is wrong with a line is a ValueError
+    agent = string(data, "parentToolCallId") or string(event, "agentId")
+    record = Record(kind, ts=milliseconds(event.get("timestamp")), uuid=string(event, "id"), is_aside=bool(agent))
+    tokens = memory.tokens
+    match kind:
+        case "session.start" | "session.resume" | "session.context_changed":
+            _context(record, data, tokens, is_start=kind != "session.context_changed")
+        case "session.model_change":
+            record.usage = tokens.model_known(string(data, "newModel"), "")
+        case "session.title_changed":
+            record.title = string(data, "title")
+        case "user.message":
+            is_typed = not string(data, "source") and not data.get("isAutopilotContinuation") and not agent
+            record.kind, record.role = "user", "prompt" if is_typed else "instruction" if agent else "note"
+            record.blocks = [Block(TEXT, string(data, "content")), *_images(data)]
+        case "assistant.message":
+            record.kind = "assistant"
+            record.model = string(data, "model") or (tokens.agent_models.get(agent, "") if agent else tokens.model)
+            record.usage = tokens.message(data, agent)
+            if thought := string(data, "reasoningText"):
+                record.blocks.append(Block(THINKING, thought))
+            if said := string(data, "content").strip():
+                record.blocks.append(Block(TEXT, said))
+        case "tool.execution_start":
+            record.kind = "assistant"
+            record.model = tokens.agent_models.get(agent, "") if agent else tokens.model
+            record.blocks = [_call(data)]
+        case "tool.execution_complete":
+            record.kind = "user"
+            record.usage = tokens.model_known(string(data, "model"), agent)
+            record.blocks = [_result(data)]
+        case "session.compaction_complete":
+            if summary := string(data, "summaryContent"):
+                record.kind, record.role, record.blocks = "system", "compaction", [Block(TEXT, summary)]
+        case "session.error":
+            record.kind, record.role = "system", "note" if string(data, "errorType") == "mcp" else "error"
+            record.blocks = [Block(TEXT, string(data, "message"))]
+        case "system.notification":
+            record.kind, record.role, record.blocks = "system", "notification", [Block(TEXT, string(data, "content"))]
+        case "abort":
+            record.kind, record.role = "system", "interruption"
+            record.blocks = [Block(TEXT, f"Aborted: {string(data, 'reason')}".removesuffix(": "))]
+        case "session.usage_record":
+            record.usage = tokens.record(data, record.uuid)
+        case "session.shutdown":
+            spent = tokens.shutdown(data)
+            record.usage, record.more_usage = (spent[0], spent[1:]) if spent else (None, [])
+    if record.kind in CONVERSATION:
+        # Events of a file form one chain; records of a subagent hang on each other, so that they can be read by themselves.
+        record.parent_uuid = memory.last.get(agent, "")
+        record.started_by = agent if agent not in memory.last else ""
+        if agent in memory.last or len(memory.last) < _MOST_THREADS:
+            memory.last[agent] = record.uuid
+    yield record
+
+
+def _context(record: Record, data: dict[str, Any], tokens: Tokens, *, is_start: bool) -> None:
+    context = table(data, "context") or data
+    record.cwd, record.branch = string(context, "cwd"), string(context, "branch")
+    if is_start:
+        record.session_id, record.version = string(data, "sessionId"), string(data, "copilotVersion")
+        tokens.start(record.version)
+        tokens.model_known(string(data, "selectedModel"), "")
+
+
+def _images(data: dict[str, Any]) -> list[Block]:
+    return [
+        Block(IMAGE, string(item, "data"), media_type=string(item, "mimeType"))
+        for item in tables(data, "attachments")
+        if string(item, "mimeType").startswith("image/") and string(item, "data")
+    ]
+
+
+def _call(data: dict[str, Any]) -> Block:
+    server, name = string(data, "mcpServerName"), string(data, "toolName")
+    tool = f"{MCP}{server}__{string(data, 'mcpToolName') or name}" if server else name
+    given = as_object(data.get("arguments"))
+    call = Block(CALL, call_id=string(data, "toolCallId"), tool=tool, input=given)
+    if isinstance(given, dict):
+        call.path = string(given, "path")
+        call.command = string(given, "command") or None if tool in SHELLS else None
+        call.change, call.changes = changes_of(tool, given)
+    return call
+
+
+def _result(data: dict[str, Any]) -> Block:
+    result, error = table(data, "result"), table(data, "error")
+    is_error = data.get("success") is False or bool(error)
+    text = string(error, "message") if is_error else ""
+    text = text or string(result, "content", "text_result_for_llm", "detailedContent")
+    block = Block(RESULT, text, call_id=string(data, "toolCallId"), is_error=is_error)
+    details = string(result, "detailedContent").lstrip("\n")
+    if details.startswith("diff --git ") and not is_error:
+        block.patch, block.written = details, hunks(details)
+    return block

@@ -1,0 +1,126 @@
+"""Copilot CLI's tools: what each is for, and what a call was given and changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hansard.clients.entries import Change, Content, Replacement, lines_of
+from hansard.clients.tools import (
+    Ask,
+    Edit,
+    Fetch,
+    Query,
+    Question,
+    Read,
+    Search,
+    Shell,
+    Spawn,
+    Todos,
+    ToolInput,
+    Write,
+    facts_of,
+    text_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from hansard.model.tools import ToolKind
+
+SHELLS = frozenset({"bash", "powershell", "shell", "local_shell"})
+KINDS: Mapping[str, ToolKind] = {
+    "bash": "shell",
+    "powershell": "shell",
+    "shell": "shell",
+    "local_shell": "shell",
+    "read_bash": "shell_output",
+    "write_bash": "shell_output",
+    "stop_bash": "shell_output",
+    "list_bash": "shell_output",
+    "read_powershell": "shell_output",
+    "write_powershell": "shell_output",
+    "stop_powershell": "shell_output",
+    "list_powershell": "shell_output",
+    "view": "read",
+    "show_file": "read",
+    "create": "write",
+    "edit": "edit",
+    "str_replace": "edit",
+    "insert": "edit",
+    "str_replace_editor": "edit",
+    "apply_patch": "edit",
+    "grep": "search",
+    "rg": "search",
+    "glob": "search",
+    "web_fetch": "fetch",
+    "fetch": "fetch",
+    "web_search": "web_search",
+    "tool_search_tool": "tool_search",
+    "task": "spawn",
+    "exit_plan_mode": "plan_mode",
+    "update_todo": "todo",
+    "ask_user": "ask",
+}
+
+
+def tool_input(tool: str, given: Any) -> ToolInput | None:
+    """What a call was given in the words of no client."""
+    make = _INPUTS.get(KINDS.get(tool, "other"))
+    return make(given) if make is not None and isinstance(given, dict) else None
+
+
+def _edit(given: dict[str, Any]) -> ToolInput | None:
+    path = text_of(given, "path")
+    if "old_str" in given or "new_str" in given:
+        return Edit(path, [(text_of(given, "old_str"), text_of(given, "new_str"))])
+    return Write(path, text_of(given, "file_text")) if "file_text" in given else None
+
+
+def _search(given: dict[str, Any]) -> Search:
+    others = (name for name in given if name != "pattern")
+    return Search(text_of(given, "pattern") or text_of(given, "path"), facts_of(given, *others))
+
+
+def _spawn(given: dict[str, Any]) -> Spawn:
+    description = text_of(given, "description") or text_of(given, "name")
+    more = facts_of(given, "agent_type", "model", "mode")
+    return Spawn(text_of(given, "prompt"), text_of(given, "agent_type"), description, more)
+
+
+def _ask(given: dict[str, Any]) -> Ask:
+    choices = given.get("choices")
+    options = [(str(choice), "") for choice in choices] if isinstance(choices, list) else []
+    return Ask([Question(text_of(given, "question"), options)])
+
+
+def _todo(line: str) -> tuple[str, str]:
+    """An item of a Markdown list with check boxes."""
+    text = line.strip().lstrip("-*").strip()
+    for mark, status in (("[x]", "completed"), ("[X]", "completed"), ("[ ]", "pending"), ("[~]", "in_progress")):
+        if text.startswith(mark):
+            return status, text.removeprefix(mark).strip()
+    return "", text
+
+
+_INPUTS: dict[ToolKind, Callable[[dict[str, Any]], ToolInput | None]] = {
+    "shell": lambda given: Shell(text_of(given, "command"), text_of(given, "description")),
+    "read": lambda given: Read(text_of(given, "path"), facts_of(given, "view_range")),
+    "write": _edit,
+    "edit": _edit,
+    "search": _search,
+    "fetch": lambda given: Fetch(text_of(given, "url")),
+    "web_search": lambda given: Query(text_of(given, "query")),
+    "spawn": _spawn,
+    "todo": lambda given: Todos([_todo(line) for line in text_of(given, "todos").splitlines() if line.strip()]),
+    "ask": _ask,
+}
+
+
+def changes_of(tool: str, given: Mapping[str, Any]) -> tuple[str, list[Change]]:
+    """What a call does to its file (`Block.change`), and what it writes there."""
+    if KINDS.get(tool) not in ("write", "edit"):
+        return "", []
+    if "file_text" in given:
+        return "create", [Content(lines_of(text_of(given, "file_text")))]
+    new = text_of(given, "new_str")
+    return ("edit", [Replacement(text_of(given, "old_str"), new)]) if "new_str" in given else ("", [])

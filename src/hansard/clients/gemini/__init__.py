@@ -1,0 +1,1 @@
+"""Gemini CLI: one document or one log per session in `~/.gemini/tmp/<project>/chats`."""
