@@ -69,6 +69,8 @@ def test_no_name_of_claude_code_is_known_elsewhere() -> None:
     found: dict[str, set[str]] = {}
     for path in SOURCE.rglob("*.py"):
         name = path.relative_to(SOURCE).as_posix()
-        if not name.startswith(CLAUDE_ONLY) and (words := leaks(path, tools, fields)):
+        if name.startswith(CLAUDE_ONLY) or re.match(r"clients/\w+/", name):  # other clients' own names may be the same
+            continue
+        if words := leaks(path, tools, fields):
             found[name] = words
     assert found == EXCEPTIONS
