@@ -27,7 +27,12 @@ def line(kind: str, number: int, parts: list[dict[str, Any]] | None = None, **mo
 
 
 def telemetry(number: int, given: int, output: int, key: str, prompt: str = "p1") -> dict[str, Any]:
-    event: dict[str, Any] = {"event.name": "qwen-code.api_response", "response_id": key, "model": "qwen3", "prompt_id": prompt}
+    event: dict[str, Any] = {
+        "event.name": "qwen-code.api_response",
+        "response_id": key,
+        "model": "qwen3",
+        "prompt_id": prompt,
+    }
     event |= {"input_token_count": given, "output_token_count": output, "total_token_count": given + output}
     return line("system", number, subtype="ui_telemetry", systemPayload={"uiEvent": event})
 

@@ -75,6 +75,12 @@ class BuiltIn(NamedTuple):
         return False
 
 
+_EDITORS = (
+    *("~/.config/Code", "~/.config/Code - Insiders", "~/.config/VSCodium", "~/.config/Cursor", "~/.config/Windsurf"),
+    *("~/Library/Application Support/Code", "~/Library/Application Support/Cursor", "$APPDATA/Code", "$APPDATA/Cursor"),
+    *("~/.vscode-server", "~/.cursor-server", "~/.local/share/code-server", "$XDG_CONFIG_HOME/Code"),
+)
+"""Folders of editors that are built from VS Code."""
 BUILT_IN: dict[str, BuiltIn] = {
     "codex": BuiltIn(
         "hansard.clients.codex.client:Codex",
@@ -117,6 +123,14 @@ BUILT_IN: dict[str, BuiltIn] = {
         ("$COPILOT_HOME/session-state", "~/.copilot/session-state"),
         ("session-state",),
     ),
+    **{
+        name: BuiltIn(
+            f"hansard.clients.cline.client:{name.capitalize()}",
+            (*_EDITORS, "$CLINE_DATA_DIR", "$CLINE_DIR", "~/.cline"),
+            ("tasks/*/ui_messages.json", "tasks/*/claude_messages.json"),
+        )
+        for name in ("cline", "roo", "kilo")
+    },
     "gemini": BuiltIn(
         "hansard.clients.gemini.client:GeminiCli", ("$GEMINI_CLI_HOME/.gemini/tmp", "~/.gemini/tmp"), ("tmp/*/chats",)
     ),

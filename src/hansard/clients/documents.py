@@ -24,7 +24,7 @@ class DocumentLines(Lines):
     """
 
     def __init__(self, pieces: Iterable[bytes], offset: int, before: re.Pattern[bytes]) -> None:
-        """`before` matches a document up to the bracket that opens its list."""
+        """`before` matches a document up to the bracket that opens its list, which may be all of the document."""
         super().__init__(pieces, offset)
         self._before = before
 
@@ -61,8 +61,11 @@ class DocumentLines(Lines):
 
 def _is_end(tail: bytes) -> bool:
     """Whether this is all that a document has behind the last object of its list."""
+    rest = tail.strip(_BETWEEN)
+    if rest == b"]":
+        return True
     try:
-        msgspec.json.decode(b'{"":[' + tail.lstrip(_BETWEEN))
+        msgspec.json.decode(b'{"":[' + rest)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     return True

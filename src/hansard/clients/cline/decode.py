@@ -1,0 +1,158 @@
+"""Messages of Cline's `ui_messages.json` as neutral records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from hansard.clients.entries import Change, Content, Hunk, Replacement, lines_of
+from hansard.clients.generic import CALL, CONVERSATION, IMAGE, NOTHING, RESULT, TEXT, THINKING, Block, Record, Usage
+from hansard.clients.values import as_object, decode_object, hunks, milliseconds, string, table, whole
+from hansard.lazy_regex import lazy_compile
+from hansard.model.tools import MCP
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_CWD = lazy_compile(r"# Current Work(?:ing|space) Directory \(([^)\n]{1,4096})\)")
+_BLOCK = lazy_compile(
+    r"(?ms)^(?:-{3,}|<{7}) SEARCH>?\n(?::start_line:[^\n]*\n-+\n)?(.*?)^={7}\n(.*?)^(?:\+{3,}|>{7}) REPLACE"
+)
+_SEARCHED = 1 << 20  # characters of a request
+EDITS = frozenset({"editedExistingFile", "appliedDiff", "insertContent", "searchAndReplace", "fileDeleted"})
+SHELL = "execute_command"
+
+
+class Memory(Struct, gc=False, omit_defaults=True):
+    """What a message means depends on these."""
+
+    last: str = ""  # the record before it
+    model: str = ""
+    asked: str = ""  # the call that the user was last asked about: it is repeated if it was approved
+    open: str = ""  # the last call whose result comes in a message of its own
+    is_answered: bool = False
+
+
+def decode(line: bytes, memory: Memory) -> Iterator[Record]:
+    """One message, or what is around them."""
+    text = line.strip(b", \t\r\n")
+    if text in (b"[", b"]"):
+        yield Record("list")
+        return
+    message = decode_object(text)
+    said = string(message, "say", "ask")
+    record = Record(
+        f"{string(message, 'type')}/{said}", ts=milliseconds(message.get("ts")), uuid=str(message.get("ts") or "")
+    )
+    memory.model = record.model = string(table(message, "modelInfo"), "modelId") or memory.model
+    _fill(record, said, message, memory)
+    if record.kind in CONVERSATION:
+        record.parent_uuid, memory.last = memory.last, record.uuid
+    yield record
+
+
+def _fill(record: Record, said: str, message: dict[str, Any], memory: Memory) -> None:
+    text = string(message, "text")
+    match said:
+        case "task" | "user_feedback" | "text" if said != "text" or not memory.last:
+            record.kind, record.role = "user", "prompt"
+            record.blocks = [Block(TEXT, text), *_images(message)]
+        case "text" | "completion_result" | "plan_mode_respond" | "followup":
+            if text := _reply(text):
+                record.kind, record.blocks = "assistant", [Block(TEXT, text)]
+        case "reasoning":
+            if text := text or string(message, "reasoning"):
+                record.kind, record.blocks = "assistant", [Block(THINKING, text)]
+        case "tool":
+            record.kind = "assistant"
+            record.blocks = _tool(as_object(text), record.uuid)
+            _once(record, f"{said} {text}", memory, is_ask=string(message, "type") == "ask")
+        case "command" | "use_mcp_server" | "browser_action_launch" | "browser_action":
+            record.kind, record.blocks = "assistant", [_call(said, text, record.uuid)]
+            _once(record, f"{said} {text}", memory, is_ask=string(message, "type") == "ask")
+            if record.blocks[0].kind == CALL:
+                memory.open, memory.is_answered = record.uuid, False
+        case "command_output" | "mcp_server_response" | "browser_action_result" if text:
+            if memory.is_answered:  # more of the same output
+                record.kind, record.role, record.blocks = "system", "note", [Block(TEXT, text)]
+            else:
+                record.kind, record.blocks = "user", [Block(RESULT, text, call_id=memory.open)]
+                memory.is_answered = True
+        case "api_req_started" | "deleted_api_reqs" | "subagent_usage":
+            _request(record, as_object(text))
+        case "condense_context" | "compaction" | "sliding_window_truncation":
+            record.kind, record.role = "system", "compaction"
+            record.blocks = [Block(TEXT, string(table(message, "contextCondense"), "summary") or text)]
+        case "error" | "error_retry" | "api_req_failed" | "diff_error" | "clineignore_error" if text:
+            record.kind, record.role, record.blocks = "system", "error", [Block(TEXT, text)]
+        case "user_feedback_diff" | "subtask_result" | "info" if text:
+            record.kind, record.role, record.blocks = "system", "note", [Block(TEXT, text)]
+
+
+def _once(record: Record, call: str, memory: Memory, *, is_ask: bool) -> None:
+    """Pass over a call that repeats the one that the user was asked about just before."""
+    if not is_ask and memory.asked == call[:2000]:
+        for block in record.blocks:
+            block.kind = NOTHING
+    memory.asked = call[:2000] if is_ask else ""
+
+
+def _reply(text: str) -> str:
+    given = as_object(text) if text.startswith("{") else None
+    found = string(given, "response", "question")
+    return found or text.removesuffix("HAS_CHANGES").strip()
+
+
+def _images(message: dict[str, Any]) -> Iterator[Block]:
+    images = message.get("images")
+    for image in images if isinstance(images, list) else ():
+        if isinstance(image, str) and image.startswith("data:"):
+            kind, _, data = image.removeprefix("data:").partition(";base64,")
+            yield Block(IMAGE, data, media_type=kind)
+
+
+def _tool(given: Any, key: str) -> list[Block]:
+    """A call that the client carried out itself, and what it says of the result."""
+    if not isinstance(given, dict):
+        raise ValueError("a tool call that is not an object")  # noqa: TRY004 - what is wrong with a line is a ValueError
+    tool, path = string(given, "tool"), string(given, "path")
+    call = Block(CALL, call_id=key, tool=tool, input=given, path=path)
+    content, diff = string(given, "content"), string(given, "diff")
+    if tool == "newFileCreated":
+        call.change, call.changes = "create", [Content(lines_of(content))]
+        return [call, Block(RESULT, "", call_id=key)]
+    if tool in EDITS:
+        call.change, call.changes = "edit", _edits(diff or content)
+        return [call, Block(RESULT, "", call_id=key)]
+    shown = "" if tool == "readFile" else content  # of a file that is read it is the path
+    return [call, Block(RESULT, shown, call_id=key)] if shown or tool == "readFile" else [call]
+
+
+def _edits(text: str) -> list[Change]:
+    found: list[Change] = [Replacement(old, new) for old, new in _BLOCK.findall(text)]
+    return found or hunks(text) or [Hunk([])]
+
+
+def _call(said: str, text: str, key: str) -> Block:
+    if said == "command":
+        command = text.removesuffix("REQ_APP")
+        return Block(CALL, call_id=key, tool=SHELL, input={"command": command}, command=command)
+    given = as_object(text)
+    if said == "use_mcp_server":
+        tool = f"{MCP}{string(given, 'serverName')}__{string(given, 'toolName', 'uri')}"
+        return Block(CALL, call_id=key, tool=tool, input=as_object(string(given, "arguments")) or given)
+    return Block(CALL, call_id=key, tool="browser_action", input=given)
+
+
+def _request(record: Record, given: Any) -> None:
+    """The tokens of a request, which are written into its message when they are known, and the working directory."""
+    names = ("tokensIn", "tokensOut", "cacheReads", "cacheWrites")
+    read, wrote, cached, stored = (whole(given, name) for name in names)
+    if read or wrote or cached or stored:
+        cost = given.get("cost", given.get("totalCost"))
+        record.usage = Usage(record.uuid, record.model, read, wrote, cached, stored)
+        if isinstance(cost, (int, float)) and 0 <= cost < 1e6:
+            record.usage.cost = round(cost * 1e9)
+    found = _CWD.search(string(given, "request")[:_SEARCHED])
+    record.cwd = found[1] if found else ""
