@@ -10,11 +10,17 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.clients.cline import history as cline
 from tests.clients.codex import history as codex
+from tests.clients.copilot_cli import history as copilot_cli
 from tests.clients.crush import history as crush
 from tests.clients.cursor import history as cursor
+from tests.clients.gemini import history as gemini
 from tests.clients.goose import history as goose
 from tests.clients.opencode import history as opencode
+from tests.clients.qwen import history as qwen
+
+_TASK = (cline.write, cline.TASK, "Emden", 2, 3, (20, 40, 80, 60), False)
 
 
 class History(NamedTuple):
@@ -29,12 +35,19 @@ class History(NamedTuple):
     tokens: tuple[int, int, int, int]  # of all sessions: input, output, cache reads, cache writes
     is_log: bool = True  # its files grow: any beginning of them may be there at first
     is_files: bool = True  # its files are stored as they are, so `restore` gives them back
+    folder: str = "root"  # the name of the directory
 
 
 _rows = partial(History, is_log=False, is_files=False)
 """Of a client that keeps its sessions in a database."""
 
 HISTORIES: dict[str, History] = {
+    "cline": History(*_TASK),
+    "roo": History(*_TASK, folder="rooveterinaryinc.roo-cline"),
+    "kilo": History(*_TASK, folder="kilocode.kilo-code"),
+    "copilot-cli": History(copilot_cli.write, copilot_cli.SESSION, "Emden", 3, 4, (520, 59, 720, 10)),
+    "gemini": History(gemini.write, gemini.SESSION, "Emden", 3, 2, (300, 75, 200, 0)),
+    "qwen": History(qwen.write, qwen.SESSION, "Emden", 2, 3, (300, 50, 200, 0)),
     "codex": History(codex.write, codex.THREAD, "Emden", 3, 7, (1706, 192, 6490, 4)),
     "crush": _rows(crush.write, crush.SESSION, "Emden", 1, 2, (0, 0, 0, 0)),
     "cursor": _rows(cursor.write, cursor.SESSION, "Emden", 1, 2, (120, 30, 0, 0)),

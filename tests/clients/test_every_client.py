@@ -39,7 +39,7 @@ def history(name: str) -> History:
 
 @pytest.fixture
 def root(history: History, tmp_path: Path) -> Path:
-    made = tmp_path / "root"
+    made = tmp_path / history.folder
     made.mkdir()
     history.write(made)
     return made
@@ -206,10 +206,13 @@ def test_states_survive_storing_at_every_line(store: Hansard, name: str) -> None
     for id_, kind, content in logs(store):
         whole, pieces = _texts(client, [content], kind), []
         state, kept = State(), b""
+        messages: dict[str, int] = {}
         lines = list(client.lines([content], 0))
         for offset, line in lines:
             state = load(dump_state(state))
-            client.fold(id_ << 40, kind, "p", "", "", state, lambda _key: None).take(line, offset)
+            rows = client.fold(id_ << 40, kind, "p", "", "", state, messages.get)
+            rows.take(line, offset)
+            messages |= rows.messages
             fold = client.text_fold(kind, kept)
             pieces += fold.take(line, offset) or []
             kept = fold.kept()
@@ -245,7 +248,7 @@ def test_damage_stays_in_its_line(store: Hansard, name: str, history: History, s
                 fold.issues.end_line(fold.rows.issues, has_records=True)
             dump_state(state)
             after = {text.text for found in _texts(client, [mutant]) for text in found.texts if text.kind != "title"}
-            if history.is_log:
+            if history.is_log and all(line[:1] == b"{" and line[-1:] == b"}" for line in lines[:-1]):
                 own = {text.text for found in _texts(client, [lines[place] + b"\n"]) for text in found.texts}
                 before = {
                     text.text for found in _texts(client, [content]) for text in found.texts if text.kind != "title"

@@ -27,9 +27,14 @@ class DocumentLines(Lines):
         """`before` matches a document up to the bracket that opens its list, which may be all of the document."""
         super().__init__(pieces, offset)
         self._before = before
+        self._data, self._start = b"", offset
+
+    def between(self, start: int, end: int) -> bytes:
+        """The bytes from one offset to another, of those that were read."""
+        return self._data[start - self._start : end - self._start]
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        data = b"".join(self._pieces)
+        data = self._data = b"".join(self._pieces)
         first = self.offset
         if len(data) > MAX_LINE:
             self.rest = LongLine.of(len(data))

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from hansard.sources.databases import database_status
 from hansard.sources.names import escape, printable
-from hansard.sources.roots import FileKind, LayoutFolder, Root, path_inside
+from hansard.sources.roots import NOT_KEPT, FileKind, LayoutFolder, Root, path_inside
 from hansard.sources.tail import PACKED, FileStatus, status_numbers
 
 
@@ -151,9 +151,13 @@ class _Walk:
                                 if entry.path == own_data:
                                     self.left_out.append(LeftOut(path, 0, _OWN_DATA, printable(own_data)))
                                     continue
+                                inner = place.inside(name)
+                                if inner is NOT_KEPT:
+                                    self._note(path, 0, _NOT_OURS)
+                                    continue
                                 within = os.path.join(real, name) if real else ""
                                 if not within or within not in self.walked:
-                                    stack.append((entry.path, path, place.inside(name), within))
+                                    stack.append((entry.path, path, inner, within))
                             else:
                                 self._leave_out(path, entry, _NOT_A_FILE)
                         except FileNotFoundError:

@@ -78,6 +78,8 @@ class LayoutFolder(Struct, eq=False):
         return None if suffix in _PASSING else self.rest
 
 
+NOT_KEPT = LayoutFolder()
+"""A folder that is not looked into."""
 _PASSING = frozenset({".tmp", ".lock", ".swp", ".part"})
 
 

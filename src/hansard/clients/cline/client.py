@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.clients.app_folders import user_folders
 from hansard.clients.cline.decode import SHELL, Memory, decode
-from hansard.clients.documents import DocumentLines
+from hansard.clients.cline.lines import TaskLines
 from hansard.clients.generic import GenericClient, Record
 from hansard.clients.protocol import PathInfo
 from hansard.clients.tools import Read, Search, Shell, ToolInput, Write, facts_of, text_of
-from hansard.lazy_regex import lazy_compile
-from hansard.sources.roots import FileKind, Layout, LayoutFolder, Root
+from hansard.sources.roots import NOT_KEPT, FileKind, Layout, LayoutFolder, Root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from hansard.clients.documents import DocumentLines
     from hansard.model.tools import ToolKind
 
 _TASK = LayoutFolder(
@@ -28,9 +28,8 @@ _TASK = LayoutFolder(
         "context_history.json": FileKind.OTHER,
         "history_item.json": FileKind.OTHER,
     },
-    deeper=LayoutFolder(),  # checkpoints
+    deeper=NOT_KEPT,  # checkpoints
 )
-_LIST = lazy_compile(rb"\s*+\[")
 
 
 class Cline(GenericClient):
@@ -44,7 +43,7 @@ class Cline(GenericClient):
         main="tasks",
         folders={
             "tasks": LayoutFolder(named={"_index.json": FileKind.OTHER}, deeper=_TASK),
-            "state": LayoutFolder(named={"taskHistory.json": FileKind.OTHER}, deeper=LayoutFolder()),
+            "state": LayoutFolder(named={"taskHistory.json": FileKind.OTHER}, deeper=NOT_KEPT),
         },
     )
     tools: Mapping[str, ToolKind] = {
@@ -91,8 +90,8 @@ class Cline(GenericClient):
         return PathInfo(parts[1] if parts[0] == "tasks" and len(parts) > 2 else "")
 
     def lines(self, pieces: Iterable[bytes], start: int) -> DocumentLines:
-        """Each message of the list."""
-        return DocumentLines(pieces, start, _LIST)
+        """Each message of the list, with the outputs that follow it."""
+        return TaskLines(pieces, start)
 
     def decode_next(self, line: bytes, memory: Memory) -> Iterator[Record]:
         """The record of one message."""

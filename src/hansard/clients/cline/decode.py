@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import Struct
 
 from hansard.clients.entries import Change, Content, Hunk, Replacement, lines_of
 from hansard.clients.generic import CALL, CONVERSATION, IMAGE, NOTHING, RESULT, TEXT, THINKING, Block, Record, Usage
-from hansard.clients.values import as_object, decode_object, hunks, milliseconds, string, table, whole
+from hansard.clients.values import as_object, hunks, milliseconds, string, table, whole
 from hansard.lazy_regex import lazy_compile
 from hansard.model.tools import MCP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_decode = msgspec.json.Decoder(list[dict[str, Any]]).decode
 _CWD = lazy_compile(r"# Current Work(?:ing|space) Directory \(([^)\n]{1,4096})\)")
 _BLOCK = lazy_compile(
     r"(?ms)^(?:-{3,}|<{7}) SEARCH>?\n(?::start_line:[^\n]*\n-+\n)?(.*?)^={7}\n(.*?)^(?:\+{3,}|>{7}) REPLACE"
@@ -30,23 +32,28 @@ class Memory(Struct, gc=False, omit_defaults=True):
     last: str = ""  # the record before it
     model: str = ""
     asked: str = ""  # the call that the user was last asked about: it is repeated if it was approved
-    open: str = ""  # the last call whose result comes in a message of its own
-    is_answered: bool = False
 
 
 def decode(line: bytes, memory: Memory) -> Iterator[Record]:
-    """One message, or what is around them."""
+    """One message with the outputs that follow it, or what is around them."""
     text = line.strip(b", \t\r\n")
     if text in (b"[", b"]"):
         yield Record("list")
         return
-    message = decode_object(text)
+    message, *outputs = _decode(b"[%b]" % text)
     said = string(message, "say", "ask")
     record = Record(
         f"{string(message, 'type')}/{said}", ts=milliseconds(message.get("ts")), uuid=str(message.get("ts") or "")
     )
     memory.model = record.model = string(table(message, "modelInfo"), "modelId") or memory.model
     _fill(record, said, message, memory)
+    printed = [
+        output for output in outputs if string(output, "say", "ask") != said
+    ]  # without the call itself, approved
+    if printed and record.blocks:
+        shown = "\n".join(filter(None, (string(output, "text") for output in printed)))
+        ts = milliseconds(printed[-1].get("ts"))
+        record.blocks.append(Block(RESULT, shown, call_id=record.uuid, ts=ts))
     if record.kind in CONVERSATION:
         record.parent_uuid, memory.last = memory.last, record.uuid
     yield record
@@ -67,18 +74,11 @@ def _fill(record: Record, said: str, message: dict[str, Any], memory: Memory) ->
         case "tool":
             record.kind = "assistant"
             record.blocks = _tool(as_object(text), record.uuid)
-            _once(record, f"{said} {text}", memory, is_ask=string(message, "type") == "ask")
+            _once(record, text, memory, is_ask=string(message, "type") == "ask")
         case "command" | "use_mcp_server" | "browser_action_launch" | "browser_action":
             record.kind, record.blocks = "assistant", [_call(said, text, record.uuid)]
-            _once(record, f"{said} {text}", memory, is_ask=string(message, "type") == "ask")
-            if record.blocks[0].kind == CALL:
-                memory.open, memory.is_answered = record.uuid, False
         case "command_output" | "mcp_server_response" | "browser_action_result" if text:
-            if memory.is_answered:  # more of the same output
-                record.kind, record.role, record.blocks = "system", "note", [Block(TEXT, text)]
-            else:
-                record.kind, record.blocks = "user", [Block(RESULT, text, call_id=memory.open)]
-                memory.is_answered = True
+            record.kind, record.role, record.blocks = "system", "note", [Block(TEXT, text)]
         case "api_req_started" | "deleted_api_reqs" | "subagent_usage":
             _request(record, as_object(text))
         case "condense_context" | "compaction" | "sliding_window_truncation":

@@ -13,18 +13,17 @@ from hansard.clients.generic import RESULT, GenericClient, Record, Usage, stated
 from hansard.clients.protocol import PathInfo, SideContent, SideFacts
 from hansard.clients.usage import Answer, dated
 from hansard.lazy_regex import lazy_compile
-from hansard.sources.roots import FileKind, Layout, LayoutFolder, Root
+from hansard.sources.roots import NOT_KEPT, FileKind, Layout, LayoutFolder, Root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from hansard.clients.tools import ToolInput
 
-_NOTHING = LayoutFolder()
 _SESSION = LayoutFolder(
     named={"events.jsonl": FileKind.MAIN, "workspace.yaml": FileKind.TITLE, "plan.md": FileKind.PLAN},
     folders={"checkpoints": LayoutFolder(suffixes={".md": FileKind.OTHER})},
-    deeper=_NOTHING,  # rewind snapshots, which are copies of the user's files, and a database that is made from the events
+    deeper=NOT_KEPT,  # rewind snapshots, which are copies of the user's files, and a database that is made from the events
 )
 _SESSIONS = LayoutFolder(log=FileKind.MAIN, deeper=_SESSION)
 _TITLE = lazy_compile(rb"(?m)^(name|summary):[ \t]*+(\S[^\r\n]*)")

@@ -14,7 +14,7 @@ from hansard.clients.generic import GenericClient, Record
 from hansard.clients.protocol import NEVER_DELETED, PathInfo
 from hansard.clients.tools import ToolUse
 from hansard.clients.values import string, table
-from hansard.sources.roots import FileKind, Layout, LayoutFolder, Root
+from hansard.sources.roots import NOT_KEPT, FileKind, Layout, LayoutFolder, Root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -22,11 +22,10 @@ if TYPE_CHECKING:
     from hansard.clients.lines import Lines
     from hansard.clients.tools import ToolInput
 
-_NOTHING = LayoutFolder()
 _AGENTS = LayoutFolder(log=FileKind.AGENT, suffixes={".json": FileKind.AGENT})
 _CHATS = LayoutFolder(log=FileKind.MAIN, suffixes={".json": FileKind.MAIN}, deeper=_AGENTS)
 _PROJECT = LayoutFolder(
-    named={"logs.json": FileKind.OTHER, ".project_root": FileKind.OTHER}, folders={"chats": _CHATS}, deeper=_NOTHING
+    named={"logs.json": FileKind.OTHER, ".project_root": FileKind.OTHER}, folders={"chats": _CHATS}, deeper=NOT_KEPT
 )
 _DAYS = 30  # after which sessions are deleted by default
 _UNITS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30}

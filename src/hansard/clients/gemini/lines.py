@@ -33,12 +33,12 @@ def read_lines(pieces: Iterable[bytes], start: int) -> Lines:
 
 
 def _is_document(first: bytes, start: int) -> bool:
-    if start == 0:
-        return _BEFORE.match(first) is not None
-    line = first.partition(b"\n")[0].strip()
     text = first.lstrip()
+    line = text.partition(b"\n")[0].strip()
+    if start == 0:  # only a document has a line with nothing but a bracket
+        return line == b"{" or _BEFORE.match(first) is not None
     if not text.startswith(b"{"):  # behind a message: of a snapshot, its rest is on the same line
-        return line in (b"", b",") and text[:1] in (b",", b"]")
+        return first.partition(b"\n")[0].strip() in (b"", b",") and text[:1] in (b",", b"]")
     if line.endswith(b"}"):
         return False
     found = next(iter(Objects(text)), None)

@@ -13,21 +13,20 @@ from hansard.clients.protocol import PathInfo, SideContent, SideFacts
 from hansard.clients.qwen.decode import Memory, decode
 from hansard.clients.tools import ToolUse
 from hansard.clients.values import string
-from hansard.sources.roots import FileKind, Layout, LayoutFolder, Root
+from hansard.sources.roots import NOT_KEPT, FileKind, Layout, LayoutFolder, Root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from hansard.clients.tools import ToolInput
 
-_NOTHING = LayoutFolder()
 _AGENTS = LayoutFolder(
     patterns=(("agent-", ".jsonl", FileKind.AGENT), ("agent-", ".meta.json", FileKind.AGENT_META)), deeper=None
 )
 _PROJECT = LayoutFolder(
-    folders={"chats": LayoutFolder(log=FileKind.MAIN, deeper=_NOTHING), "subagents": LayoutFolder(deeper=_AGENTS)},
+    folders={"chats": LayoutFolder(log=FileKind.MAIN, deeper=NOT_KEPT), "subagents": LayoutFolder(deeper=_AGENTS)},
     named={"meta.json": FileKind.OTHER},
-    deeper=_NOTHING,
+    deeper=NOT_KEPT,
 )
 _PROJECTS = LayoutFolder(deeper=_PROJECT)
 _SUBAGENT_PARTS = 5  # projects/<project>/subagents/<session>/agent-<id>.jsonl

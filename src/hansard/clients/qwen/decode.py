@@ -103,7 +103,7 @@ def _system(record: Record, sub: str, payload: dict[str, Any], memory: Memory) -
             record.blocks = [Block(TEXT, text) for part in tables(first, "parts") if (text := string(part, "text"))]
         case "ui_telemetry":
             event = table(payload, "uiEvent")
-            if string(event, "event.name") == _RESPONSE:
+            if string(event, "event.name") == _RESPONSE and not record.is_copy:
                 _telemetry(record, event, memory)
 
 
