@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from tests.clients.cline import history as cline
 from tests.clients.codex import history as codex
+from tests.clients.copilot_chat import history as copilot_chat
 from tests.clients.copilot_cli import history as copilot_cli
 from tests.clients.crush import history as crush
 from tests.clients.cursor import history as cursor
@@ -45,6 +46,7 @@ HISTORIES: dict[str, History] = {
     "cline": History(*_TASK),
     "roo": History(*_TASK, folder="rooveterinaryinc.roo-cline"),
     "kilo": History(*_TASK, folder="kilocode.kilo-code"),
+    "copilot-chat": History(copilot_chat.write, copilot_chat.SESSION, "Emden", 2, 2, (300, 30, 0, 0)),
     "copilot-cli": History(copilot_cli.write, copilot_cli.SESSION, "Emden", 3, 4, (520, 59, 720, 10)),
     "gemini": History(gemini.write, gemini.SESSION, "Emden", 3, 2, (300, 75, 200, 0)),
     "qwen": History(qwen.write, qwen.SESSION, "Emden", 2, 3, (300, 50, 200, 0)),

@@ -131,6 +131,11 @@ BUILT_IN: dict[str, BuiltIn] = {
         )
         for name in ("cline", "roo", "kilo")
     },
+    "copilot-chat": BuiltIn(
+        "hansard.clients.copilot_chat.client:CopilotChat",
+        _EDITORS,
+        ("workspaceStorage/*/chatSessions", "globalStorage/emptyWindowChatSessions"),
+    ),
     "gemini": BuiltIn(
         "hansard.clients.gemini.client:GeminiCli", ("$GEMINI_CLI_HOME/.gemini/tmp", "~/.gemini/tmp"), ("tmp/*/chats",)
     ),

@@ -1,19 +1,25 @@
-"""A file that is one JSON document with a list of records in it, as if each record stood on a line of its own."""
+"""A file that is one JSON document with a list of records in it, as if each record stood on a line of its own; the same for a line."""
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Callable
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from hansard.clients.lines import MAX_LINE, Lines, LongLine
 from hansard.clients.objects import Objects
+from hansard.lazy_regex import lazy_compile
 
 _BETWEEN = b", \t\r\n"
+_TOKEN = lazy_compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]]', re.DOTALL)
+_BRACKET = lazy_compile(rb"\s*+:\s*+\[")
+Opening = Callable[[bytes], int]
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterable, Iterator
 
 
@@ -23,8 +29,8 @@ class DocumentLines(Lines):
     A reader that begins in the middle, where an object begins or one ended, gets the objects from there on.
     """
 
-    def __init__(self, pieces: Iterable[bytes], offset: int, before: re.Pattern[bytes]) -> None:
-        """`before` matches a document up to the bracket that opens its list, which may be all of the document."""
+    def __init__(self, pieces: Iterable[bytes], offset: int, before: re.Pattern[bytes] | Opening) -> None:
+        """`before` finds the bracket that opens the list, which may be all of the document: a pattern up to there, or a function."""
         super().__init__(pieces, offset)
         self._before = before
         self._data, self._start = b"", offset
@@ -41,11 +47,10 @@ class DocumentLines(Lines):
             return
         end = 0
         if first == 0:
-            head = self._before.match(data)
-            if head is None:
+            end = opening(self._before, data)
+            if not end:
                 self.rest = data
                 return
-            end = head.end()
             yield 0, data[:end]
         place = end
         for start, stop in Objects(data[place:], max_steps=sys.maxsize):
@@ -62,6 +67,107 @@ class DocumentLines(Lines):
 
     def skip_equal(self, line: bytes) -> int:  # noqa: ARG002
         return 0
+
+
+class SplitLines(Lines):
+    """Lines of a log, some of which have a list of records: of these what comes before the list, each record, and the rest.
+
+    A reader that begins inside of such a line, where a record begins or one ended, gets the records from there on.
+    """
+
+    def __init__(self, pieces: Iterable[bytes], offset: int, before: Opening) -> None:
+        """`before` gives the end of the bracket that opens the list of a line, 0 for any other line."""
+        super().__init__(pieces, offset)
+        self._before = before
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        is_first = self.offset > 0
+        for offset, line in super().__iter__():
+            end = 0 if isinstance(line, LongLine) else self._before(line)
+            if end or (is_first and _is_inside(line)):
+                yield from self._split(offset, line, end, self.offset)
+            else:
+                yield offset, line
+            is_first = False
+
+    def _split(self, offset: int, line: bytes, end: int, behind: int) -> Iterator[tuple[int, bytes]]:
+        if end:
+            self.offset = offset + end
+            yield offset, line[:end]
+        place = end
+        for begin, stop in Objects(line[place:], max_steps=sys.maxsize):
+            if line[end : place + begin].strip(_BETWEEN):
+                break  # behind the list
+            end = place + stop
+            self.offset = offset + end
+            yield offset + place + begin, line[place + begin : end]
+        tail = line[end:]
+        self.offset = behind
+        if tail.strip():
+            yield offset + end, tail
+
+    def skip_equal(self, line: bytes) -> int:  # noqa: ARG002
+        return 0
+
+
+def _is_inside(line: bytes) -> bool:
+    """Whether a line is the rest of one with a list: it begins with a record, and more comes behind it."""
+    if line.lstrip()[:1] in (b",", b"]"):
+        return True
+    found = next(iter(Objects(line)), None)
+    return found is not None and found[0] == 0 and line[found[1] :].lstrip()[:1] in (b",", b"]")
+
+
+def first_line(pieces: Iterable[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """The first bytes, at least up to the end of a line if there is one, and all pieces."""
+    given = iter(pieces)
+    found = []
+    for piece in given:
+        found.append(piece)
+        if b"\n" in piece:
+            break
+    first = b"".join(found)
+    return first, chain((first,), given)
+
+
+def is_in_document(first: bytes) -> bool:
+    """Whether bytes from the middle of a file, where a record begins or one ended, are of a document or of a log."""
+    text = first.lstrip()
+    line = text.partition(b"\n")[0].strip()
+    has_lines = b"\n" in first  # a document has none, or is indented
+    if not text.startswith(b"{"):  # behind a record: in a line with a list, its rest is on the same line
+        is_indented = first.partition(b"\n")[0].strip() in (b"", b",")
+        return (is_indented or not has_lines) and text[:1] in (b",", b"]")
+    if has_lines and line.endswith(b"}"):
+        return False
+    found = next(iter(Objects(text)), None)
+    if found is None:
+        return line == b"{"
+    return (not has_lines or b"\n" in text[: found[1]]) and text[found[1] :].lstrip()[:1] in (b",", b"]")
+
+
+def opening(before: re.Pattern[bytes] | Opening, data: bytes) -> int:
+    """The end of the bracket that opens a list, 0 if there is none."""
+    if callable(before):
+        return before(data)
+    found = before.match(data)
+    return found.end() if found is not None else 0
+
+
+def list_start(data: bytes, name: bytes, depth: int) -> int:
+    """The end of the bracket that opens the list with a name in an object that is this deep, 0 if there is none."""
+    wanted, level = b'"%b"' % name, 0
+    for found in _TOKEN.finditer(data):
+        token = found[0]
+        if token in (b"{", b"["):
+            level += 1
+        elif token in (b"}", b"]"):
+            level -= 1
+            if level < depth and level < 1:
+                return 0
+        elif level == depth and token == wanted and (bracket := _BRACKET.match(data, found.end())):
+            return bracket.end()
+    return 0
 
 
 def _is_end(tail: bytes) -> bool:

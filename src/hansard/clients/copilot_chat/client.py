@@ -1,0 +1,92 @@
+"""Copilot Chat's files, and the protocol for them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from hansard.clients.app_folders import user_folders
+from hansard.clients.copilot_chat.decode import Memory, decode, opening
+from hansard.clients.copilot_chat.tools import KINDS, tool_input
+from hansard.clients.documents import DocumentLines, SplitLines, first_line, is_in_document, list_start
+from hansard.clients.generic import GenericClient, Record
+from hansard.clients.protocol import PathInfo
+from hansard.sources.roots import NOT_KEPT, FileKind, Layout, LayoutFolder, Root
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from hansard.clients.lines import Lines
+    from hansard.clients.tools import ToolInput
+
+_CHATS = LayoutFolder(log=FileKind.MAIN, suffixes={".json": FileKind.MAIN}, deeper=NOT_KEPT)
+_WORKSPACE = LayoutFolder(
+    named={"workspace.json": FileKind.OTHER}, folders={"chatSessions": _CHATS}, deeper=NOT_KEPT
+)  # the database beside it holds other extensions' state
+
+
+class CopilotChat(GenericClient):
+    """Keeps a session in `User/workspaceStorage/<workspace>/chatSessions`; without a workspace, in `globalStorage`."""
+
+    name = "copilot-chat"
+    speaker = "Copilot"
+    tools = KINDS
+    memory = Memory
+    layout = Layout(
+        main="workspaceStorage",
+        folders={
+            "workspaceStorage": LayoutFolder(deeper=_WORKSPACE),
+            "globalStorage": LayoutFolder(
+                folders={"emptyWindowChatSessions": _CHATS, "transferredChatSessions": _CHATS}, deeper=NOT_KEPT
+            ),
+        },
+    )
+
+    def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:
+        """The `User` folder of every editor that is built from VS Code and has chats."""
+        return [path for path in user_folders(environ, home) if _has_chats(path)]
+
+    def open_root(self, path: str) -> Root | None:
+        """A `User` folder with chats."""
+        real = os.path.realpath(os.path.expanduser(path))
+        if not _has_chats(real):
+            return None
+        name = os.path.basename(os.path.dirname(real)) if os.path.basename(real) == "User" else os.path.basename(real)
+        return Root(real, name, self.name, self.layout, os.path.join(real, "workspaceStorage"), real)
+
+    def path_info(self, path: str) -> PathInfo:
+        """The workspace; the session is named inside of the file, and the file after it."""
+        parts = path.split("/")
+        project = parts[1] if parts[0] == "workspaceStorage" and len(parts) > 2 else ""
+        return PathInfo(project_dir=project, stem=parts[-1].rpartition(".")[0])
+
+    def lines(self, pieces: Iterable[bytes], start: int) -> Lines:
+        """Entries of a log, and each request of it or of a document."""
+        first, pieces = first_line(pieces)
+        if is_in_document(first) if start else _is_document(first.strip()):
+            return DocumentLines(pieces, start, lambda data: list_start(data, b"requests", 1))
+        return SplitLines(pieces, start, opening)
+
+    def decode_next(self, line: bytes, memory: Memory) -> Iterator[Record]:
+        """The record of one request or entry."""
+        return decode(line, memory)
+
+    def tool_input(self, tool: str, given: Any) -> ToolInput | None:
+        """What a call was given in the words of no client."""
+        return tool_input(tool, given)
+
+
+def _is_document(first: bytes) -> bool:
+    # A document is indented, or has one line only.
+    return first.partition(b"\n")[0].rstrip() == b"{" or (b"\n" not in first and not first.startswith(b'{"kind":'))
+
+
+def _has_chats(path: str) -> bool:
+    """Whether a `User` folder has chat sessions."""
+    if os.path.isdir(os.path.join(path, "globalStorage", "emptyWindowChatSessions")):
+        return True
+    try:
+        with os.scandir(os.path.join(path, "workspaceStorage")) as entries:
+            return any(os.path.isdir(os.path.join(entry.path, "chatSessions")) for entry in entries)
+    except OSError:
+        return False
