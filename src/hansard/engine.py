@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     import hansard.sources.watch
     import hansard.storage.heartbeat
     import hansard.storage.sqlite
+    import hansard.sync.importing
     import hansard.sync.rebuild
     import hansard.sync.remarking
     import hansard.sync.run
@@ -195,8 +196,11 @@ def open(  # noqa: A001 - `hansard.open()` is how the library is entered
     redacted in every text that the store gives out, except by `cat`, `restore` and raw lines.
     """
     home = os.path.abspath(os.path.expanduser(os.fspath(home)))
+    given = [os.fspath(root) for root in roots]
+    if os.path.isdir(os.path.join(home, "imports")):
+        given += hansard.sync.importing.import_folders(home)
     found = open_roots(
-        [os.fspath(root) for root in roots],
+        given,
         follow_links=[os.fspath(folder) for folder in follow_links],
         data_directory=home,
     )
@@ -274,6 +278,10 @@ class Hansard:
         if not report.busy:
             self.close()  # an index may have been rebuilt in another file of the same name
         return report
+
+    def import_file(self, path: str | os.PathLike[str], client: str = "") -> list[hansard.sync.importing.ImportReport]:
+        """Keep the conversations of an exported file; open the store again and sync to have them in the indexes."""
+        return hansard.sync.importing.import_file(self.home, os.fspath(path), client)
 
     def sync_progress(self) -> hansard.storage.heartbeat.SyncProgress | None:
         """Progress of the sync that runs on this store, in any process; None if there is none, or it has only begun."""

@@ -10,12 +10,18 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.clients.aider import history as aider
+from tests.clients.amp import history as amp
+from tests.clients.chatgpt import history as chatgpt
+from tests.clients.claude_ai import history as claude_ai
 from tests.clients.cline import history as cline
 from tests.clients.codex import history as codex
+from tests.clients.continue_dev import history as continue_dev
 from tests.clients.copilot_chat import history as copilot_chat
 from tests.clients.copilot_cli import history as copilot_cli
 from tests.clients.crush import history as crush
 from tests.clients.cursor import history as cursor
+from tests.clients.droid import history as droid
 from tests.clients.gemini import history as gemini
 from tests.clients.goose import history as goose
 from tests.clients.opencode import history as opencode
@@ -43,6 +49,12 @@ _rows = partial(History, is_log=False, is_files=False)
 """Of a client that keeps its sessions in a database."""
 
 HISTORIES: dict[str, History] = {
+    "aider": History(aider.write, aider.RUN, "Emden", 2, 1, (2200, 594, 900, 1100), is_log=False),
+    "amp": History(amp.write, amp.THREAD, "Emden", 1, 2, (10, 100, 1400, 120), is_log=False),
+    "continue": History(continue_dev.write, continue_dev.SESSION, "Emden", 1, 1, (100, 20, 30, 40), is_log=False),
+    "droid": History(droid.write, droid.SESSION, "Emden", 1, 1, (100, 20, 300, 0), is_log=False),
+    "chatgpt": History(chatgpt.write, chatgpt.CONVERSATION, "Emden", 3, 1, (0, 0, 0, 0), is_log=False),
+    "claude-ai": History(claude_ai.write, claude_ai.CONVERSATION, "Emden", 2, 1, (0, 0, 0, 0), is_log=False),
     "cline": History(*_TASK),
     "roo": History(*_TASK, folder="rooveterinaryinc.roo-cline"),
     "kilo": History(*_TASK, folder="kilocode.kilo-code"),

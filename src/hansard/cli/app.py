@@ -49,6 +49,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rename": (MARK, "Give a session a title of your own."),
     "note": (MARK, "Add a note to a session, or show its notes."),
     "sync": (KEEP, "Store and index what is new."),
+    "import": (KEEP, "Store conversations from files: ChatGPT, Claude.ai, Aider and others."),
     "watch": (KEEP, "Keep syncing until stopped, and report what happens."),
     "status": (KEEP, "Show the store, its sources and what clean-up deletes next."),
     "doctor": (KEEP, "Check for problems: store, permissions, bad lines, unknown records."),
@@ -78,6 +79,7 @@ _MODULES = {
     "usage": "usage explain",
     "web": "web open",
     "help": "help completion schema",
+    "import_": "import",
 }
 MODULES = {name: module for module, names in _MODULES.items() for name in names.split()}
 """The modules of commands; any other command's module has its name."""
@@ -101,7 +103,7 @@ class Commands(click.Group):
             from importlib import import_module
 
             module = import_module(f"hansard.cli.commands.{MODULES.get(cmd_name, cmd_name)}")
-            command = getattr(module, cmd_name)
+            command = getattr(module, "import_" if cmd_name == "import" else cmd_name)
         if not isinstance(command, click.Command):
             raise TypeError(f"{command!r} is not a command")
         if "_HANSARD_COMPLETE" in os.environ:

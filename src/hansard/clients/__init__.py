@@ -24,6 +24,7 @@ __all__ = [
     "BUILT_IN",
     "CLAUDE_CODE",
     "GROUP",
+    "IMPORTED",
     "BuiltIn",
     "all_clients",
     "client_of",
@@ -146,6 +147,16 @@ BUILT_IN: dict[str, BuiltIn] = {
     ),
 }
 """By name; Claude Code, which everything else is measured by, is not among them."""
+IMPORTED = {
+    "chatgpt": "hansard.clients.chatgpt.client:ChatGPT",
+    "claude-ai": "hansard.clients.claude_ai.client:ClaudeAi",
+    "amp": "hansard.clients.amp.client:Amp",
+    "continue": "hansard.clients.continue_dev.client:Continue",
+    "droid": "hansard.clients.droid.client:Droid",
+    "aider": "hansard.clients.aider.client:Aider",
+}
+"""Clients whose conversations are read on request only: a root of them is a folder that `hansard import` made."""
+BUILT_IN |= {name: BuiltIn(target, (), (f"{name}-conversations",)) for name, target in IMPORTED.items()}
 
 
 def places_of(places: Iterable[str], environ: Mapping[str, str], home: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from hansard.clients import BUILT_IN, places_of
+from hansard.clients import BUILT_IN, IMPORTED, places_of
 from hansard.model.files import UnreadHistory
 
 if TYPE_CHECKING:
@@ -29,7 +29,11 @@ def find_unread(
 ) -> list[UnreadHistory]:
     """What is there and not read; `roots` are."""
     read = {os.path.realpath(os.path.expanduser(root)) for root in roots}
-    found = {name: (places, "not supported") for name, places in _OTHERS.items() if name not in BUILT_IN}
+    found = {
+        name: (places, "read with `hansard import`" if name in IMPORTED else "not supported")
+        for name, places in _OTHERS.items()
+        if name in IMPORTED or name not in BUILT_IN
+    }
     found |= {name: (BUILT_IN[name].places, "switched off") for name in switched_off if name in BUILT_IN}
     return [
         UnreadHistory(name, path, *_count(path), reason)

@@ -1,0 +1,36 @@
+"""`hansard import`: conversations of other agents and of chat services, from files."""
+
+from __future__ import annotations
+
+import click
+
+from hansard.cli.context import Command, Context, common
+from hansard.render.format import many
+
+
+@click.command("import", cls=Command)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option("--client", default="", metavar="NAME", help="Whose file it is, e.g. chatgpt; recognized otherwise.")
+@common
+def import_(cli: Context, files: tuple[str, ...], client: str) -> None:
+    """Store conversations from files: exports of ChatGPT and Claude.ai, and histories of Aider, Amp, Continue and droid.
+
+    FILE is a file, a zip archive as it was downloaded, or a folder. Each conversation is kept byte for byte, and is in
+    every list, search and report from then on. Importing a newer export adds what is new; nothing is lost that it has no more.
+
+    Examples:
+      hansard import ~/Downloads/chatgpt-export.zip
+      hansard import conversations.json --client claude-ai
+      hansard import ~/src/calculator/.aider.chat.history.md
+    """
+    cli.must_sync("import")
+    with cli.engine() as h:
+        reports = [report for file in files for report in h.import_file(file, client)]
+    with cli.engine() as h:
+        h.sync(wait_seconds=10)
+    if cli.as_json:
+        cli.emit({"imports": reports})
+        return
+    for report in reports:
+        found = many(report.conversations, "conversation")
+        click.echo(f"{report.client}: {found}, {report.written} of them new or changed")

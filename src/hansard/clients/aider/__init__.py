@@ -1,0 +1,1 @@
+"""Aider: conversations that are imported."""

@@ -1,0 +1,1 @@
+"""Amp: conversations that are imported."""

@@ -1,0 +1,1 @@
+"""ChatGPT: conversations of a data export."""

@@ -1,0 +1,1 @@
+"""Continue: conversations that are imported."""

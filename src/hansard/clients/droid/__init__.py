@@ -1,0 +1,1 @@
+"""droid: conversations that are imported."""

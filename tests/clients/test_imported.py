@@ -1,0 +1,187 @@
+"""Conversations that are imported: real exports, and what `hansard import` does with them."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import hansard
+from hansard.cli.app import hansard as command
+from hansard.clients import IMPORTED, client_of
+from hansard.clients.imported import ImportedClient, file_name
+from tests.clients.chatgpt import history as chatgpt
+from tests.clients.claude_ai import history as claude_ai
+from tests.clients.folding import count, expectations, fold_bytes, spent
+from tests.clients.histories import HISTORIES
+
+
+def imported(name: str) -> ImportedClient:
+    client = client_of(name)
+    assert isinstance(client, ImportedClient)
+    return client
+
+
+def test_real_conversations_of_chatgpt_count_as_expected(corpus: Path) -> None:
+    client = imported("chatgpt")
+    files = 0
+    for row, path in expectations(corpus, "chatgpt"):
+        conversations = nodes = on_path = prompts = replies = 0
+        for _, content in client.parts(path.name, path.read_bytes()):
+            fold = fold_bytes(client, content)
+            conversations += 1
+            given = json.loads(content)
+            nodes += sum(bool(node["message"]) for node in given["mapping"].values())
+            found = {record[5]: record for record in fold.rows.records}
+            at = given.get("current_node")
+            while at:
+                node = given["mapping"][at]
+                on_path += bool(node["message"])
+                if at in found:
+                    assert found[at][6] == node["parent"]
+                    prompts += found[at][4] == "prompt"
+                    replies += found[at][4] == "reply"
+                at = node["parent"]
+            assert fold.state.issues == 0, path
+        assert conversations == row["conversations"], path
+        assert (nodes, on_path) == (row["messages_all_nodes"], row["messages_on_current_path"]), path
+        assert (prompts, replies) == (row.get("prompts", 0), row.get("replies", 0)), path
+        files += 1
+    assert files == 5
+
+
+def test_real_conversations_of_claude_ai_count_as_expected(corpus: Path) -> None:
+    client = imported("claude-ai")
+    files = 0
+    for row, path in expectations(corpus, "claude-ai"):
+        folds = [fold_bytes(client, content) for _, content in client.parts(path.name, path.read_bytes())]
+        assert len(folds) == row["conversations"], path
+        kinds: dict[str, int] = {}
+        for fold in folds:
+            assert fold.state.issues == 0, path
+            for name, number in fold.state.kinds.items():
+                kinds[name] = kinds.get(name, 0) + number
+        assert (kinds["user"], kinds["assistant"]) == (row["human"], row["assistant"]), path
+        assert sum(count(fold, "thinking") for fold in folds) == row["blocks"].get("thinking", 0), path
+        files += 1
+    assert files == 4
+
+
+def test_real_runs_of_aider_count_as_expected(corpus: Path) -> None:
+    client = imported("aider")
+    files = 0
+    for row, path in expectations(corpus, "aider"):
+        folds = [fold_bytes(client, content) for _, content in client.parts(path.name, path.read_bytes())]
+        assert len(folds) == row["runs"], path
+        # The script counts what is asked with /code as a command, though a person asks it.
+        asked = sum(row[3].startswith("/code ") for fold in folds for row in fold.rows.prompts)
+        assert sum(fold.state.prompts for fold in folds) == row["prompts"] + asked, path
+        assert sum(fold.state.commands for fold in folds) == row["commands"] - asked, path
+        given, output, read, write = (
+            sum(column) for column in zip(*(spent(fold.rows.usage) for fold in folds), strict=True)
+        )
+        assert (given + read + write, output) == (row["sent"], row["recv"]), path
+        assert sum(fold.state.issues for fold in folds) == 0, path
+        files += 1
+    assert files == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "tokens"),
+    [
+        ("amp", ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")),
+        ("continue", ("promptTokens", "completionTokens", "cachedTokens", "cacheWriteTokens")),
+        ("droid", ("inputTokens", "outputTokens", "cacheReadTokens", "cacheCreationTokens")),
+    ],
+)
+def test_real_sessions_count_as_expected(corpus: Path, name: str, tokens: tuple[str, ...]) -> None:
+    client = imported(name)
+    files = 0
+    for row, path in expectations(corpus, name):
+        folds = [fold_bytes(client, content) for _, content in client.parts(path.name, path.read_bytes())]
+        settings = path.with_suffix(".settings.json")
+        if settings.exists():
+            folds += [fold_bytes(client, content) for _, content in client.parts(settings.name, settings.read_bytes())]
+        stated = {**row["tokens"], **row["tokens"].get("promptTokensDetails", {})}
+        found = tuple(sum(column) for column in zip(*(spent(fold.rows.usage) for fold in folds), strict=True))
+        assert found == tuple(stated[one] for one in tokens), path
+        assert sum(fold.state.prompts for fold in folds) == row["prompts"], path
+        assert sum(fold.state.tool_calls for fold in folds) == row["calls"], path
+        assert sum(count(fold, "tool_result") for fold in folds) == row["results"], path
+        assert sum(fold.state.issues for fold in folds) == 0, path
+        files += 1
+    assert files
+
+
+def test_an_edited_prompt_of_chatgpt_is_a_branch(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with hansard.open(home) as h:
+        given = tmp_path / "conversations.json"
+        given.write_text(json.dumps([chatgpt.conversation()]))
+        h.import_file(given)
+    with hansard.open(home) as h:
+        h.sync()
+        session = h.session(chatgpt.CONVERSATION)
+        assert (session.client, session.title, session.prompts) == ("chatgpt", "Tide tables", 3)
+        forks = h.read(chatgpt.CONVERSATION).conversation().forks
+        assert len(forks) == 1
+
+
+@pytest.mark.parametrize("form", ["zip", "folder", "list", "wrapped", "lines"])
+def test_every_form_of_an_export(tmp_path: Path, form: str) -> None:
+    found: list[dict[str, Any]] = [claude_ai.conversation(), {**claude_ai.conversation(), "uuid": "other"}]
+    given = tmp_path / "given" / "conversations.json"
+    given.parent.mkdir()
+    if form == "lines":
+        given.write_text("".join(json.dumps(one) + "\n" for one in found))
+    else:
+        given.write_text(json.dumps({"conversations": found} if form == "wrapped" else found, indent=2))
+    if form == "zip":
+        with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
+            archive.write(given, "conversations.json")
+            archive.writestr("users.json", "[]")
+        given = tmp_path / "export.zip"
+    runner = CliRunner()
+    common = ["--home", str(tmp_path / "home"), "--json"]
+    done = runner.invoke(command, ["import", str(given.parent if form == "folder" else given), *common])
+    assert done.exit_code == 0, done.output
+    (report,) = json.loads(done.stdout)["imports"]
+    assert (report["client"], report["conversations"], report["written"]) == ("claude-ai", 2, 2)
+    again = runner.invoke(command, ["import", str(given), "--client", "claude-ai", *common])
+    assert json.loads(again.stdout)["imports"][0]["written"] == 0
+    done = runner.invoke(command, ["sessions", "client:claude-ai", *common])
+    assert {one["session_id"] for one in json.loads(done.stdout)["sessions"]} == {claude_ai.CONVERSATION, "other"}
+
+
+def test_what_is_not_an_export_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"some": "thing"}')
+    for given in (["a.json"], ["a.json", "--client", "codex"], ["missing.json"]):
+        done = CliRunner().invoke(
+            command, ["import", str(tmp_path / given[0]), *given[1:], "--home", str(tmp_path / "home")]
+        )
+        assert done.exit_code in (2, 9), done.output
+    assert not (tmp_path / "home/imports").exists()
+
+
+def test_names_of_files() -> None:
+    assert file_name("6811e0d2-0001") == "6811e0d2-0001"
+    assert file_name("../../etc/passwd") == "_.._etc_passwd"
+    assert len(file_name("x" * 500)) <= 100
+    assert file_name("..") != file_name(".")
+
+
+def test_every_imported_client_recognizes_its_own_files(tmp_path: Path) -> None:
+    for name in IMPORTED:
+        root = tmp_path / name
+        root.mkdir()
+        HISTORIES[name].write(root)
+        for path in sorted(root.rglob("*")):
+            if path.is_file():
+                content = path.read_bytes()
+                given = path.name.replace(".settings.jsonl", ".settings.json")
+                parts = {other: list(imported(other).parts(given, content)) for other in IMPORTED}
+                assert [other for other, found in parts.items() if found] == [name]
