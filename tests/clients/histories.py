@@ -43,6 +43,7 @@ class History(NamedTuple):
     is_log: bool = True  # its files grow: any beginning of them may be there at first
     is_files: bool = True  # its files are stored as they are, so `restore` gives them back
     folder: str = "root"  # the name of the directory
+    has_cost: bool = False  # the client recorded what a session cost, if not its tokens
 
 
 _rows = partial(History, is_log=False, is_files=False)
@@ -63,7 +64,7 @@ HISTORIES: dict[str, History] = {
     "gemini": History(gemini.write, gemini.SESSION, "Emden", 3, 2, (300, 75, 200, 0)),
     "qwen": History(qwen.write, qwen.SESSION, "Emden", 2, 3, (300, 50, 200, 0)),
     "codex": History(codex.write, codex.THREAD, "Emden", 3, 7, (1706, 192, 6490, 4)),
-    "crush": _rows(crush.write, crush.SESSION, "Emden", 1, 2, (0, 0, 0, 0)),
+    "crush": _rows(crush.write, crush.SESSION, "Emden", 1, 2, (0, 0, 0, 0), has_cost=True),
     "cursor": _rows(cursor.write, cursor.SESSION, "Emden", 1, 2, (120, 30, 0, 0)),
     "goose": _rows(goose.write, goose.SESSION, "Emden", 1, 2, (303, 44, 0, 0)),
     "opencode": _rows(opencode.write, opencode.SESSION, "Norddeich", 2, 4, (48, 75, 1600, 400)),

@@ -78,7 +78,7 @@ class Block(Struct, gc=False):
     agent_id: str = ""  # of results: the subagent that the call started
     description: str = ""  # of calls that start a subagent: its task
     agent_type: str = ""
-    ts: int | None = None  # of calls and results, where a record has both: milliseconds; 0, or None for a result: unknown
+    ts: int | None = None  # of a call and its result in one record: milliseconds; 0: unknown
 
 
 class Usage(Struct, gc=False):
