@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from hansard.clients.texts import RecordTexts
     from hansard.clients.tools import ToolUse
     from hansard.clients.usage import Answer
+    from hansard.model.sessions import SessionCopy
     from hansard.model.tools import ToolKind
     from hansard.sources.roots import Layout, Root
 
@@ -141,6 +143,47 @@ class EntryReader(Protocol):
 
     def line(self, line: bytes, offset: int) -> Iterable[Readable | Issue]:
         """The records of one line, and what of it cannot be read."""
+
+
+class Said(Struct, frozen=True):
+    """A message of a conversation that is continued in another client."""
+
+    role: Literal["user", "assistant"]
+    text: str
+    at: datetime
+
+
+class SessionWriter(Protocol):
+    """Writes new sessions of a client, which then resumes them; optional, see `writers.py`. Existing sessions are never touched."""
+
+    variable: str
+    """The environment variable that names the client's config directory."""
+    usual: str
+    """That directory in the home directory, if the variable is not set."""
+    resume: tuple[str, ...]
+    """The command that resumes a session, before its id."""
+
+    def new_id(self) -> str:
+        """An id for a new session."""
+
+    def path(self, session_id: str, cwd: str) -> str:
+        """Where the client looks for a session that was started in `cwd`: a path in its config directory."""
+
+    def compose(self, session_id: str, cwd: str, title: str, said: Sequence[Said]) -> Iterable[bytes]:
+        """The content of a file with this conversation."""
+
+
+@runtime_checkable
+class SessionCopier(SessionWriter, Protocol):
+    """Also mends its client's own sessions, in copies."""
+
+    def copy(
+        self, read: Callable[[], Iterable[bytes]], session_id: str, new_id: str, *, slim: bool, join: bool
+    ) -> tuple[SessionCopy, Callable[[], Iterable[bytes]]]:
+        """Plan a mended copy of a session's file: how it differs, and its content.
+
+        With `slim` old bulk becomes short notes; with `join` a later beginning continues what was before it.
+        """
 
 
 class Client(Protocol):

@@ -83,6 +83,34 @@ class Resumption(Struct, frozen=True):
     is_gone: bool  # its transcript must be restored into `config` first
 
 
+class SessionCopy(Struct, frozen=True):
+    """A copy of a session for the client to resume, and how it differs from the original."""
+
+    session_id: str
+    copied_from: str
+    bytes_before: int
+    bytes: int
+    records: int
+    results: int  # tool results that became a short note
+    pictures: int  # likewise
+    left_out: int  # records that a conversation does not need: snapshots, requests, progress, old attachments
+    unreadable: int  # damaged stretches, left out
+    split: int  # records that shared a line with another
+    relinked: int  # records whose parent did not exist, or was in a circle
+    joined: int  # beginnings that now continue what was before them
+    dated: int  # records without a valid time
+    leaves: int  # names of last records that did not exist
+    context_bytes: int  # what the client sends of it: all messages since the last compaction
+
+    @property
+    def is_mended(self) -> bool:
+        return bool(self.unreadable or self.split or self.relinked or self.joined or self.dated or self.leaves)
+
+    @property
+    def is_slimmer(self) -> bool:
+        return bool(self.results or self.pictures or self.left_out)
+
+
 class Remarks(Struct, frozen=True):
     """The user's notes about a session, possibly one known only from history.jsonl."""
 

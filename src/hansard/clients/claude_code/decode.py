@@ -261,6 +261,16 @@ def _mended(data: bytes) -> tuple[bytes, str]:
     return data.strip(BLANK), ""
 
 
+def strict_object(data: bytes) -> bytes:
+    """An object as every parser takes it; empty if it is none."""
+    clean = _in_utf8(data)[0]
+    try:
+        _any(clean)
+    except REFUSED:
+        clean = _mended(clean)[0]
+    return clean if clean.startswith(b"{") else b""
+
+
 def _int(digits: str) -> int | None:
     """An integer that fits into 64 bits, else nothing: Python itself refuses thousands of digits."""
     value = int(digits) if len(digits) < 24 else 1 << 64

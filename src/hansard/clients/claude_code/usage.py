@@ -45,7 +45,7 @@ def message_key(body: wire.Entry, session_id: str, agent_id: str, path: str, off
     if not identity:
         key = body.uuid or f"{path}@{offset}"
     elif has_reusable_id(body):
-        key = f"{session_id}/{agent_id}/{identity}"
+        key = f"{body.request_session_id or session_id}/{agent_id}/{identity}"  # a copy names the session that paid
     else:
         key = identity
     return key if len(key) <= NAME_LENGTH else digest(key)
