@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     import hansard.git.repository
     import hansard.grep.search
     import hansard.guard.redaction
+    import hansard.handoff.brief
+    import hansard.handoff.conversation
+    import hansard.handoff.sessions
     import hansard.index.schema
     import hansard.ledger.blocks
     import hansard.ledger.current
@@ -93,6 +96,7 @@ if TYPE_CHECKING:
     from hansard.changes.journal import Journal, Undone
     from hansard.export import Exported
     from hansard.grep.search import Grep
+    from hansard.handoff.sessions import NewSession
     from hansard.ledger.report import Ledger
     from hansard.model.blame import BlameReport, CommitPage, CommitReport
     from hansard.model.calls import Call, CallPage, FileHistory, FilePage, FolderPage, ToolReport
@@ -490,6 +494,48 @@ class Hansard:
     def plan_resume(self, name: str) -> Resumption:
         """What the client needs to resume a session; raises if it cannot be resumed."""
         return hansard.query.restoring.plan_resume(self.reader, name, self.roots)
+
+    def plan_copy(self, name: str, *, slim: bool = False, repair: bool = False) -> NewSession:
+        """A copy of a session for its client to resume: `slim` replaces old bulk, `repair` also joins a conversation that fell apart."""
+        return hansard.handoff.sessions.plan_copy(
+            self.reader, self.record, self.plan_resume(name), slim=slim, repair=repair
+        )
+
+    def plan_handoff(
+        self, name: str, to: str, config: str, *, cwd: str | None = None, tokens: int = 50_000
+    ) -> NewSession:
+        """A new session of the client `to` that continues a session of any client; secrets are redacted.
+
+        `config` is the config directory of the client; `handoff_directory` finds the usual one. The newest messages are taken, up to `tokens`.
+        """
+        thread = self.read(name, pictures=False, subagents=False, long_lines=False)
+        session, conversation = thread.session, hansard.handoff.conversation
+        said, left_out = conversation.compose_messages(session, conversation.read_steps(thread), tokens)
+        title = conversation.title_of(session)
+        return hansard.handoff.sessions.plan_session(
+            to, config, cwd or session.cwd, title, said, source=session.session_id, left_out=left_out
+        )
+
+    def handoff_directory(self, to: str, variables: Mapping[str, str], home: str) -> str:
+        """The config directory of a client, as these environment variables say."""
+        return hansard.handoff.sessions.config_directory(to, variables, home)
+
+    def brief(self, name: str, *, tokens: int = 4_000) -> str:
+        """A session in Markdown for the first prompt of another agent: task, decisions, files, state, open ends; secrets are redacted."""
+        thread = self.read(name, pictures=False, subagents=False, long_lines=False)
+        return hansard.handoff.brief.write_brief(thread, self.todos(thread.session.session_id), tokens)
+
+    def write_session(self, plan: NewSession) -> None:
+        """Write what `plan_copy` or `plan_handoff` planned: a new file, never an existing one."""
+        hansard.handoff.sessions.write_session(self.home, plan)
+
+    def written_sessions(self) -> list[Journal]:
+        """The sessions that Hansard wrote and can remove again, the oldest first."""
+        return hansard.handoff.sessions.written_sessions(self.home)
+
+    def undo_session(self, journal: Journal) -> Undone:
+        """Remove a session that Hansard wrote, unless its client has continued it."""
+        return hansard.handoff.sessions.undo_session(self.home, journal)
 
     # -- calls, files, prompts
 

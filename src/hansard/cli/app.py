@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "git": (READ, "Write branch names, commit messages and trailers for sessions."),
     "show": (READ, "Read a session as text, Markdown, HTML or JSON."),
     "resume": (READ, "Resume a session in Claude Code, restoring it first if needed."),
+    "handoff": (READ, "Continue a session in another client, or from a brief."),
     "open": (READ, "Open a session in the browser."),
     "tui": (READ, "Browse everything in the terminal: search, read, resume."),
     "web": (READ, "Browse everything in the web app, live."),

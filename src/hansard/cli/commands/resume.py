@@ -12,17 +12,22 @@ import click
 
 from hansard.cli.arguments import choose_session
 from hansard.cli.context import Command, Context, note, program, reads, warn
-from hansard.errors import NotFound
+from hansard.errors import NotFound, UsageError
 from hansard.model.files import RestoreAction
-from hansard.render.format import many
+from hansard.render.format import many, short, size
 from hansard.render.text import CLIENT, RESUME_OPTION, command_line, one_line
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
-    from hansard.model.sessions import Resumption, Session
+    from hansard.model.sessions import Resumption, SessionCopy
 
 _OPTIONS = "hansard.client_options"
 _CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
+_PLURALS = {
+    "snapshot, request or attachment record": "snapshot, request and attachment records",
+    "name of a last record that does not exist": "names of last records that do not exist",
+    "damaged stretch": "damaged stretches",
+}
 
 
 class ResumeCommand(Command):
@@ -43,21 +48,145 @@ class ResumeCommand(Command):
 @click.argument("session", required=False)
 @click.option("--print", "print_only", is_flag=True, help="Print the command instead of running it; restore nothing.")
 @click.option("--dir", "directory", metavar="DIR", help="Resume in this directory, e.g. after the project was moved.")
+@click.option(
+    "--slim", is_flag=True, help="Resume a copy in which old tool results, pictures and snapshots are short notes."
+)
+@click.option(
+    "--repair", is_flag=True, help="Resume a copy in which damage is mended, so that the whole conversation continues."
+)
+@click.option("--dry-run", is_flag=True, help="With --slim or --repair: only show what the copy would be.")
+@click.option(
+    "--no-run", is_flag=True, help="With --slim or --repair: write the copy and print the command that resumes it."
+)
+@click.option("--undo", is_flag=True, help="Remove the last copy, or that of SESSION, unless it was continued.")
 @reads
 @click.pass_context
-def resume(ctx: click.Context, cli: Context, session: str | None, print_only: bool, directory: str | None) -> None:
+def resume(
+    ctx: click.Context,
+    cli: Context,
+    session: str | None,
+    print_only: bool,
+    directory: str | None,
+    slim: bool,
+    repair: bool,
+    dry_run: bool,
+    no_run: bool,
+    undo: bool,
+) -> None:
     """Resume a session in Claude Code, in the directory where it was started.
 
     If the client has deleted the session's transcript, it is restored first and dated today, so that the next clean-up leaves it
     alone. Everything after -- is passed to `claude`.
 
+    --slim and --repair resume a copy under a new id, for sessions that have become too large or that the client shows empty;
+    the original is not touched.
+
     Examples:
       hansard resume @last
+      hansard resume 3f2a91c0 --slim --dry-run
+      hansard resume 3f2a91c0 --repair
       hansard resume 'flaky login' -- --model opus
       hansard resume 3f2a91c0 --print
       hansard resume 3f2a91c0 --dir ~/src/moved-project
     """
-    resume_session(cli, choose_session(cli, session), ctx.meta[_OPTIONS], print_only=print_only, directory=directory)
+    if undo:
+        undo_written(cli, session, copies=True)
+        return
+    if (dry_run or no_run) and not (slim or repair):
+        raise UsageError("--dry-run and --no-run need --slim or --repair")
+    chosen, options = choose_session(cli, session), ctx.meta[_OPTIONS]
+    if slim or repair:
+        is_shown = dry_run or print_only or (cli.as_json and not no_run)
+        if _resume_copy(cli, chosen, options, directory, slim=slim, repair=repair, is_shown=is_shown, runs=not no_run):
+            return
+    resume_session(cli, chosen, options, print_only=print_only, directory=directory)
+
+
+def _resume_copy(
+    cli: Context,
+    session: str,
+    options: list[str],
+    directory: str | None,
+    *,
+    slim: bool,
+    repair: bool,
+    is_shown: bool,
+    runs: bool,
+) -> bool:
+    """Show a copy, or write it and run the client; False if the session itself is to be resumed."""
+    with cli.reading() as h:
+        plan = h.plan_copy(session, slim=slim, repair=repair)
+        copy = plan.copy
+        if copy is None or not (copy.is_mended or copy.is_slimmer):
+            what = "nothing to replace" if slim else "no damage"
+            if runs and not is_shown:
+                note(f"{what}: resuming the session itself")
+                return False
+            cli.answer({"applied": False, "copy": None}, lambda: [f"{what}: the session can be resumed as it is"])
+            return True
+        environment = _environment(plan.config)
+        command = [*plan.command, *options]
+        place, client = directory or plan.cwd, ""
+        if runs and not is_shown:
+            place, client = _directory(plan.cwd, directory), _client()
+        if not is_shown:
+            h.write_session(plan)
+    lines = [f"{'would write' if is_shown else 'wrote'} {one_line(plan.path)}", *_changes(copy)]
+    if client:
+        for line in lines:
+            note(line)
+        _run(client, command, place, environment)
+    elif cli.as_json:
+        started = {"directory": place or None, "environment": environment, "command": command}
+        cli.emit({"applied": not is_shown, "copy": copy, "path": plan.path, **started})
+    else:
+        cli.say(lines)
+        if not is_shown:
+            cli.say([command_line(command, directory=place, environment=environment)])
+            note(f"`{program()} resume --undo` removes the copy")
+    return True
+
+
+def _changes(copy: SessionCopy) -> list[str]:
+    """How a copy differs, in words."""
+    counts = [
+        (copy.results, "tool result", "replaced by a note"),
+        (copy.pictures, "picture", "replaced by a note"),
+        (copy.left_out, "snapshot, request or attachment record", "left out"),
+        (copy.unreadable, "damaged stretch", "left out"),
+        (copy.split, "record", "put on a line of its own"),
+        (copy.relinked, "record", "linked to the one before it, since its parent is missing or in a circle"),
+        (copy.joined, "later beginning", "joined to the conversation before it"),
+        (copy.dated, "record", "given a valid time"),
+        (copy.leaves, "name of a last record that does not exist", "left out"),
+    ]
+    smaller = 100 - 100 * copy.bytes // max(1, copy.bytes_before)
+    return [
+        f"{size(copy.bytes_before)} become {size(copy.bytes)}" + (f" ({smaller} % less)" if smaller > 0 else ""),
+        f"about {short(copy.context_bytes // 3)} tokens since the last compaction",
+        *(f"{many(count, thing, _PLURALS.get(thing))} {what}" for count, thing, what in counts if count),
+    ]
+
+
+def undo_written(cli: Context, session: str | None, *, copies: bool) -> None:
+    """Remove the last session that Hansard wrote: a copy, or a hand-off; with `session` the last one of it."""
+    with cli.engine() as h:
+        wanted = h.session(session).session_id if session else None
+        found = [
+            item
+            for item in h.written_sessions()
+            if bool(item.facts["is_copy"]) == copies
+            and wanted in (None, item.facts["source"], item.facts["session_id"])
+        ]
+        if not found:
+            raise NotFound("Hansard wrote no such session, or it was removed already")
+        undone = h.undo_session(found[-1])
+    cli.answer(
+        {"title": undone.title, "removed": undone.restored, "left": undone.left, "failed": undone.failed},
+        lambda: [f"removed {one_line(path)}" for path in undone.restored],
+    )
+    for line in undone.notes("the copy"):
+        note(line)
 
 
 def resume_session(
@@ -71,11 +200,7 @@ def resume_session(
         if print_only or cli.as_json:
             _print(cli, plan, command, directory or plan.session.cwd, environment)
             return
-        place = _directory(plan.session, directory)
-        client = shutil.which(CLIENT)
-        if client is None:
-            raise NotFound(f"{CLIENT!r} is not on your PATH: install Claude Code, or see `{program()} resume --print`")
-        client = os.path.abspath(client)  # before the directory changes
+        place, client = _directory(plan.session.cwd, directory), _client()
         if plan.is_gone:
             _restore(h, plan)
         elif plan.session.source_state == "rewritten":
@@ -93,17 +218,24 @@ def _environment(config: str) -> dict[str, str]:
     return {_CONFIG_VARIABLE: config}
 
 
-def _directory(session: Session, named: str | None) -> str:
+def _client() -> str:
+    client = shutil.which(CLIENT)
+    if client is None:
+        raise NotFound(f"{CLIENT!r} is not on your PATH: install Claude Code, or see `{program()} resume --print`")
+    return os.path.abspath(client)  # before the directory changes
+
+
+def _directory(cwd: str, named: str | None) -> str:
     if named is not None:
         place = os.path.abspath(os.path.expanduser(named))
         if not os.path.isdir(place):
             raise NotFound(f"{place}: no such directory")
         return place
-    if not session.cwd:
+    if not cwd:
         raise NotFound("the session's directory is not known. Name one with --dir DIR")
-    if not os.path.isabs(session.cwd) or not os.path.isdir(session.cwd):
-        raise NotFound(f"{session.cwd}: the session's directory no longer exists. Name another with --dir DIR")
-    return session.cwd
+    if not os.path.isabs(cwd) or not os.path.isdir(cwd):
+        raise NotFound(f"{cwd}: the session's directory no longer exists. Name another with --dir DIR")
+    return cwd
 
 
 def _restore(h: Hansard, plan: Resumption) -> None:
