@@ -107,7 +107,7 @@ bench: install ## print the table of measurements beside their budgets
 soak: install ## kill syncs at random moments, a thousand times, and check that nothing was lost; then run more random cases of tests
 	"$(BIN)/python" tools/soak.py $(ARGS)
 	"$(BIN)/python" -m tests.sync.flipping
-	"$(BIN)/python" -m pytest -n $(WORKERS) --soak 5 tests/parse/test_mutants.py tests/query/search/test_anything.py tests/sync/test_crashes.py
+	"$(BIN)/python" -m pytest -n $(WORKERS) --soak 5 tests/clients/claude_code/test_mutants.py tests/query/search/test_anything.py tests/sync/test_crashes.py
 
 # The same commit gives the same bytes: files are dated by it, and the compiler leaves out where it was called.
 dist: $(STAMP) ## build the sdist, the pure wheel and the native wheel into dist/, the same bytes for the same commit

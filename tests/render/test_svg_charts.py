@@ -203,8 +203,9 @@ def test_shades_of_a_year() -> None:
 # -- legends, meters
 
 
-def test_a_legend_is_for_several() -> None:
-    assert legend([]) == legend([LegendEntry("one")]) == ""
+def test_a_legend_names_every_series() -> None:
+    assert legend([]) == ""
+    assert parsed(legend([LegendEntry("one")])).findtext("ul/li/span") == "one"
     drawn = parsed(legend([LegendEntry("one", "$1", "/one"), LegendEntry("others", "$2", series=7)]))
     assert [item.get("class") for item in drawn.iter("li")] == ["s1", "s8"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
@@ -89,6 +90,74 @@ def test_a_page_is_whole_and_nothing_hinders_people(
             assert violations(page, {"runOnly": ["color-contrast"]}, {"exclude": [["[data-repeated]"]]}) == []
         watched.complaints[:] = [text for text in watched.complaints if "404" not in text or path != "/nowhere"]
         demo.check(watched)
+
+
+_MOMENT = r"(\d{4}-\d\d-\d\d )?\d\d:\d\d(:\d\d)?"
+_DAY = r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d{1,2} (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4}"
+
+
+def test_times_and_days_are_written_in_one_form(demo: Site) -> None:
+    with demo.client() as client:
+        pages = {path: client.get(place(demo, path)).text for path in (*PLACES[:-1], "/sessions?group=day")}
+    times = [text for page in pages.values() for text in re.findall(r"<time[^>]*>([^<]*)</time>", page)]
+    assert len(times) > 100
+    assert [text for text in times if not re.fullmatch(rf"{_MOMENT}( to {_MOMENT})?|.* ago|just now|-", text)] == []
+    groups = re.findall(r'class="group".*?<a[^>]*>([^<]*)</a>', pages["/sessions?group=day"], re.DOTALL)
+    days = [*groups, *re.findall(r'<section class="day">\s*<h2>([^<]*)', pages["/files?view=changes"])]
+    assert len(days) > 10
+    assert [text for text in days if not re.fullmatch(rf"{_DAY}|Today|Yesterday", text.strip())] == []
+
+
+# Texts and buttons of the first screens that are drawn over each other, or beside the box that should contain them.
+_COLLISIONS = """() => {
+    const clipped = (element, box) => {
+        for (let one = element; one; one = one.parentElement) {
+            const style = getComputedStyle(one), frame = one.getBoundingClientRect();
+            if (style.overflowX !== "visible" || style.overflowY !== "visible") {
+                box = { left: Math.max(box.left, frame.left), right: Math.min(box.right, frame.right), top: Math.max(box.top, frame.top), bottom: Math.min(box.bottom, frame.bottom) };
+            }
+        }
+        return box;
+    };
+    const found = [], boxes = [], main = document.querySelector("main");
+    const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
+    const add = (element, box, words) => {
+        const shown = clipped(element, box);
+        if (shown.right - shown.left > 1 && shown.bottom - shown.top > 1 && shown.top < 2 * innerHeight) boxes.push({ element, words, ...shown });
+    };
+    while (walker.nextNode()) {
+        const text = walker.currentNode, element = text.parentElement;
+        if (!text.data.trim() || element.closest(".unseen, svg, select, dialog") || !element.checkVisibility({ visibilityProperty: true })) continue;
+        const range = document.createRange();
+        range.selectNodeContents(text);
+        for (const box of range.getClientRects()) add(element, box, text.data.trim().slice(0, 40));
+        const cell = element.closest("td, th");
+        if (cell && range.getBoundingClientRect().right > cell.getBoundingClientRect().right + 1 && clipped(element, range.getBoundingClientRect()).right > cell.getBoundingClientRect().right + 1) found.push(`beside its cell: ${text.data.trim().slice(0, 40)}`);
+    }
+    for (const button of main.querySelectorAll("button, input")) {
+        if (button.checkVisibility({ visibilityProperty: true }) && !button.textContent.trim()) add(button, button.getBoundingClientRect(), button.ariaLabel ?? button.name);
+    }
+    const layer = (element) => { for (let one = element; one; one = one.parentElement) if (["sticky", "fixed", "absolute"].includes(getComputedStyle(one).position)) return one; return null; };
+    for (const [place, one] of boxes.entries()) {
+        if (one.right > innerWidth + 1) found.push(`beside the page: ${one.words}`);
+        for (const other of boxes.slice(place + 1)) {
+            const across = Math.min(one.right, other.right) - Math.max(one.left, other.left), down = Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);
+            if (across > 2 && down > 4 && one.element !== other.element && !one.element.contains(other.element) && !other.element.contains(one.element) && layer(one.element) === layer(other.element)) found.push(`over each other: ${one.words} | ${other.words}`);
+        }
+    }
+    return found;
+}"""
+
+
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+def test_nothing_is_drawn_over_or_beside_its_box(demo: Site, chromium: Browser, width: int) -> None:
+    with demo.opened(chromium, "/", width=width) as watched:
+        found = {}
+        for path in PLACES[:-1]:
+            watched.page.goto(demo.address + place(demo, path))
+            watched.until("document.querySelector('[aria-busy=true], [data-part]:empty') === null")
+            found[path] = watched.run(_COLLISIONS)[:5]
+        assert not any(found.values()), found
 
 
 def violations(page: Page, options: dict[str, Any], context: dict[str, Any] | None = None) -> list[str]:

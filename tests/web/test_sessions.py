@@ -196,7 +196,7 @@ def test_without_script_it_is_a_form_with_links(demo: Site, chromium: Browser) -
     with demo.opened(chromium, "/sessions", java_script_enabled=False) as watched:
         page = watched.page
         page.locator("#ask [name=q]").fill("is:error")
-        page.locator("#ask button").click()
+        page.locator("#ask noscript button").click()
         page.wait_for_url("**/sessions?q=is%3Aerror*")
         expect(page.locator(ROW)).not_to_have_count(0)
         expect(page.locator(".remarks-buttons").first).to_be_hidden()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -236,6 +237,8 @@ def test_hostile_names_inputs_and_errors_run_nothing(hostile: Site, chromium: Br
             hostile.check(watched)
 
 
-def test_the_chart_of_calls_has_a_legend(client: httpx.Client) -> None:
-    page = client.get("/tools").text
+@pytest.mark.parametrize("path", ["/tools", "/tools?tool=Bash"])
+def test_the_chart_of_calls_has_a_title_and_a_legend(client: httpx.Client, path: str) -> None:
+    page = client.get(path).text
+    assert re.search(r"<section[^>]* aria-labelledby=\"\S+\">\s*<header><h2[^>]*>Calls\b", page)
     assert '<li class="s1"><i></i>Succeeded</li><li class="s5"><i></i>Failed</li>' in page

@@ -434,12 +434,12 @@ def test_a_form_asks_for_what_was_filled_in(demo: Site, chromium: Browser) -> No
     with demo.opened(chromium, "/usage") as watched:
         page = watched.page
         page.locator(".filters summary").click()
-        page.locator("input[name=project]").fill("tide")
+        page.locator(".filter-form input[name=project]").fill("tide")
         page.locator("select[name=by]").nth(1).select_option("model")
         page.locator(".filter-form button").click()
         page.wait_for_url("**/usage?*project=tide*")
         assert page.url.partition("?")[2] == "by=day&by=model&project=tide&range=30d"
-        expect(page.locator("input[name=project]")).to_have_value("tide")
+        expect(page.locator(".filter-form input[name=project]")).to_have_value("tide")
         demo.check(watched)
 
 

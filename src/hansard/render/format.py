@@ -8,11 +8,11 @@ cannot show a sign it shows a question mark, and that means something here.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta, tzinfo
+from datetime import date, datetime, timedelta, tzinfo
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING
 
-from hansard.model.time import MONTHS
+from hansard.model.time import DAYS, MONTHS
 from hansard.model.tools import CLAUDE_CODE, mcp_parts
 from hansard.render.text import one_line
 
@@ -96,26 +96,25 @@ def local(moment: datetime, zone: tzinfo | None = None) -> datetime:
         return moment
 
 
-def full(moment: datetime | None) -> str:
-    """A time to the minute, as every list and table writes it."""
+def full(moment: datetime | None, zone: tzinfo | None = None) -> str:
+    """A time to the minute, as every page, list and table writes it."""
     if moment is None:
         return "-"
-    here = local(moment)
+    here = local(moment, zone)
     return f"{here.year:04}-{here:%m-%d %H:%M}"
 
 
-def clock(moment: datetime | None) -> str:
-    return f"{local(moment):%H:%M}" if moment is not None else ""
+def clock(moment: datetime | None, zone: tzinfo | None = None) -> str:
+    return f"{local(moment, zone):%H:%M}" if moment is not None else ""
 
 
-def span(start: datetime | None, end: datetime | None) -> str:
+def span(start: datetime | None, end: datetime | None, zone: tzinfo | None = None) -> str:
     """From when to when, the day said once."""
-    if start is None or end is None:
-        return full(start or end)
-    same_day = local(start).date() == local(end).date()
-    if same_day and clock(start) == clock(end):
-        return full(start)
-    return f"{full(start)} to {clock(end) if same_day else full(end)}"
+    first, last = full(start or end, zone), full(end or start, zone)
+    if first == last:
+        return first
+    day, _, time = last.rpartition(" ")
+    return f"{first} to {time if first.startswith(day) else last}"
 
 
 def duration(milliseconds: int) -> str:
@@ -167,20 +166,18 @@ def ahead(moment: datetime, now: datetime) -> str:
     return f"in {left.days} days"
 
 
-def day(moment: datetime) -> str:
-    return f"{moment.day} {MONTHS[moment.month - 1]} {moment.year}"
+def date_text(day: date) -> str:
+    """A day in words: 18 Apr 2026."""
+    return f"{day.day} {MONTHS[day.month - 1][:3]} {day.year}"
+
+
+def weekday_text(day: date) -> str:
+    """A day in headings: Sat 18 Apr 2026."""
+    return f"{DAYS[day.weekday()][:3]} {date_text(day)}"
 
 
 def month(moment: datetime) -> str:
     return f"{MONTHS[moment.month - 1]} {moment.year}"
-
-
-def long_span(started: datetime, ended: datetime) -> str:
-    """A time range; a single day is named once."""
-    first = f"{day(started)}, {started:%H:%M}"
-    if started.date() == ended.date():
-        return first if f"{started:%H:%M}" == f"{ended:%H:%M}" else f"{first} to {ended:%H:%M}"
-    return f"{first} to {day(ended)}, {ended:%H:%M}"
 
 
 def machine(moment: datetime) -> str:

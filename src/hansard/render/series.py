@@ -33,7 +33,7 @@ _SERIES = 6  # that can be distinguished
 _UNTIL_TODAY = 7  # empty bars at most between the last usage and today
 _HOUR = 3600
 _MILLION = 1_000_000  # dollars: from here on, cents say nothing
-_UNITS = ("", "k", "M", "G", "T", "P", "E")
+_UNITS = ("", "k", "M", "B", "T", "P", "E")
 _UNKNOWN = {"tool": "no tool", "branch": "no branch", "project": "no project", "model": "no model"}
 
 
@@ -114,11 +114,6 @@ def measure_of(report: UsageReport) -> Measure:
 
 def ratio(part: Decimal, whole: Decimal) -> float:
     return min(1.0, float(part / whole)) if whole > 0 else 0.0
-
-
-def date_text(day: date) -> str:
-    """A day as people write it."""
-    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
 def zone_of(report: UsageReport) -> Zone:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from msgspec import Struct
 
 from hansard.errors import UsageError
-from hansard.render.series import date_text
+from hansard.render.format import date_text
 from hansard.web.parameters import Params, make_parameters, moment
 from hansard.web.urls import UrlValue, place
 

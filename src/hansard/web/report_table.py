@@ -12,10 +12,9 @@ from msgspec.structs import replace
 from hansard.model.table import Column, Cost, Kind, Link, Table
 from hansard.model.time import BLOCK
 from hansard.query.language.refine import written
-from hansard.render.format import ProjectNames, exact, tool_name
+from hansard.render.format import ProjectNames, date_text, exact, tool_name, weekday_text
 from hansard.render.html.tables import SortLink
 from hansard.render.reports import figures, key_names
-from hansard.render.series import date_text
 from hansard.render.text import one_line
 from hansard.web.urls import day_place, place, session_place
 
@@ -127,7 +126,7 @@ def _time_place(name: str, value: str, wish: Wish) -> tuple[str | None, str]:
     try:
         match name:
             case "day":
-                return day_place(value), f"{date.fromisoformat(value):%A}, {date_text(date.fromisoformat(value))}"
+                return day_place(value), weekday_text(date.fromisoformat(value))
             case "week":
                 year, _, week = value.partition("-W")
                 monday = date.fromisocalendar(int(year), int(week), 1)

@@ -225,6 +225,7 @@ def _environment() -> Environment:
         ahead=lambda moment: formatting.ahead(moment, datetime.now(UTC)),
         agent_counts=formatting.agent_counts,
         attributed_cost=formatting.attributed_cost,
+        listed_cost=formatting.listed_cost,
         many=formatting.many,
         clean_up=formatting.clean_up,
         of_client=formatting.of_client,

@@ -13,10 +13,20 @@ from markupsafe import Markup
 from hansard.model.time import BLOCK
 from hansard.query.sessions import PAUSE
 from hansard.render.charts.svg import per_cent
-from hansard.render.format import ProjectNames, budget_cost, cost, duration, many, project_name, row_cost, short
+from hansard.render.format import (
+    ProjectNames,
+    budget_cost,
+    cost,
+    date_text,
+    duration,
+    many,
+    project_name,
+    row_cost,
+    short,
+    weekday_text,
+)
 from hansard.render.html.escaping import escaped
 from hansard.render.reports import PERIODS
-from hansard.render.series import date_text
 from hansard.web.urls import place
 
 if TYPE_CHECKING:
@@ -81,7 +91,7 @@ def summary_cards(
     return [
         SummaryCard(
             "Today" if is_now else "Last active day",
-            f"{today:%A}" if is_now else f"{today:%A}, {date_text(today)}",
+            f"{today:%A}" if is_now else weekday_text(today),
             tuple(
                 _figures(
                     ("day", today.isoformat(), today, today),
@@ -93,7 +103,7 @@ def summary_cards(
         ),
         SummaryCard(
             "This week" if is_now else "Last active week",
-            "since Monday" if is_now else f"from Monday, {date_text(monday)}",
+            "since Monday" if is_now else f"from {weekday_text(monday)}",
             tuple(
                 _figures(
                     ("week", keys[0], monday, today if is_now else monday + _DAY * 6),

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 
 from hansard.render.charts.svg import CELL, SHADES, Column, pixels, stacked_bars
 from hansard.render.charts.usage import colour_of, columns_of, draw_year
-from hansard.render.format import many
+from hansard.render.format import date_text, many
 from hansard.render.html.escaping import escaped
 from hansard.render.reports import data_words
 from hansard.render.series import (
     MONTHS,
     Amount,
     Measure,
-    date_text,
     days_of,
     levels_of,
     measure_of,

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from hansard.render.charts.svg import SHADES, Cell, Column, Part, heat, per_cent, spark, stacked, week_hours
-from hansard.render.format import many, short
+from hansard.render.format import date_text, many, short, weekday_text
 from hansard.render.html.escaping import escaped
 from hansard.render.series import (
     DAYS,
     MONTHS,
     Amount,
     Measure,
-    date_text,
     level,
     levels_of,
     names_of,
@@ -165,7 +164,7 @@ def moment_words(step: str, start: datetime) -> str:
     """The time of a bar, in full."""
     match step:
         case "hour":
-            return f"{DAYS[start.weekday()]} {date_text(start.date())}, {start:%H:%M}"
+            return f"{weekday_text(start)}, {start:%H:%M}"
         case "week":
             return f"Week from {date_text(start.date())}"
         case "month":
@@ -173,7 +172,7 @@ def moment_words(step: str, start: datetime) -> str:
         case "year":
             return str(start.year)
         case _:
-            return f"{DAYS[start.weekday()]} {date_text(start.date())}"
+            return weekday_text(start)
 
 
 def draw_year(
@@ -194,11 +193,10 @@ def draw_year(
             return None
         return level(amount, bounds, SHADES) if amount.size > 0 else 0
 
-    def named(day: date) -> str:
-        return f"{DAYS[day.weekday()]} {date_text(day)}"
-
-    cells = {day: Cell(shade(amount), f"{named(day)}\n{told(amount)}", lead(day)) for day, amount in inside.items()}
-    return heat(cells, first, last, label=label, nothing=lambda day: f"{named(day)}\nnothing")
+    cells = {
+        day: Cell(shade(amount), f"{weekday_text(day)}\n{told(amount)}", lead(day)) for day, amount in inside.items()
+    }
+    return heat(cells, first, last, label=label, nothing=lambda day: f"{weekday_text(day)}\nnothing")
 
 
 def draw_week_hours(hours: Mapping[tuple[int, int], Amount], measure: Measure) -> Markup:
@@ -279,8 +277,8 @@ class LegendEntry:
 
 
 def legend(entries: Sequence[LegendEntry]) -> Markup:
-    """The legend of the series, in the order of their colours; empty if there is only one."""
-    if len(entries) < 2:
+    """The legend of the series, in the order of their colours; empty without any."""
+    if not entries:
         return Markup()
     items = "".join(_item(number, entry) for number, entry in enumerate(entries))
     return Markup(f'<ul class="legend">{items}</ul>')  # noqa: S704 - every text in it went through escaped()
@@ -347,10 +345,7 @@ def _days(first: date, last: date) -> list[date]:
 
 
 def _words(first: date, last: date) -> str:
-    def text(day: date) -> str:
-        return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
-
-    return text(first) if first == last else f"{text(first)} to {text(last)}"
+    return date_text(first) if first == last else f"{date_text(first)} to {date_text(last)}"
 
 
 def draw_sparks(days: Mapping[date, Amount], last: date, measure: Measure) -> tuple[Markup, Markup, Markup]:

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from hansard.render.format import day, dollars, lasting, local, long_span, machine, many, short, title_of
+from hansard.render.format import dollars, full, lasting, machine, many, short, span, title_of
 from hansard.render.html.escaping import escaped, linked, one_line, quoted
 from hansard.render.html.threads import Drawing, Heading, not_shown
 
@@ -88,8 +88,7 @@ def footer(now: datetime | None, zone: tzinfo) -> str:
     """What a page says at its end."""
     if now is None:
         return "Written by Hansard."
-    here = local(now, zone)
-    return f'Written by Hansard, <time datetime="{machine(now)}">{day(here)}, {here:%H:%M}</time>.'
+    return f'Written by Hansard, <time datetime="{machine(now)}">{full(now, zone)}</time>.'
 
 
 _KEPT = {
@@ -121,10 +120,9 @@ def header(session: Session, title: str, zone: tzinfo, home: str) -> str:
 
 def _facts(session: Session, zone: tzinfo) -> Iterable[tuple[str, str]]:
     if session.started_at is not None:
-        started = local(session.started_at, zone)
-        ended = local(session.ended_at, zone) if session.ended_at is not None else started
+        started, ended = session.started_at, session.ended_at or session.started_at
         long = f" ({lasting(ended - started)})" if ended > started else ""
-        yield "When", f'<time datetime="{machine(session.started_at)}">{long_span(started, ended)}</time>{long}'
+        yield "When", f'<time datetime="{machine(session.started_at)}">{span(started, ended, zone)}</time>{long}'
     branches = session.branches or ((session.branch,) if session.branch else ())
     if branches:
         yield "Branch", _listed(branches)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from hansard.model.display import PERSISTED, Code, Diff, Plain, Prose
 from hansard.render.format import (
     agent_counts,
-    day,
+    clock,
+    full,
     lasting,
     local,
     machine,
@@ -143,8 +144,7 @@ class Drawing:
         """How a turn begins: its number, when it was, and what it used."""
         when = ""
         if turn.started_at is not None:
-            time = local(turn.started_at, self.zone)
-            stated = f"{day(time)}, {time:%H:%M}" if with_day else f"{time:%H:%M}"
+            stated = (full if with_day else clock)(turn.started_at, self.zone)
             when = f'<time datetime="{machine(turn.started_at)}">{stated}</time>'
         return (
             f'{self._section(turn)}<header class="turn-head"><h2><a href="#t{turn.number}"><span class="unseen">Turn </span>{turn.number}</a></h2>'

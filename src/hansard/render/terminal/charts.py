@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from hansard.errors import UsageError
-from hansard.render.format import many
+from hansard.render.format import date_text, many
 from hansard.render.reports import report_notes
 from hansard.render.series import (
     DAYS,
@@ -25,7 +25,6 @@ from hansard.render.series import (
     Bar,
     Measure,
     Timeline,
-    date_text,
     days_of,
     level,
     levels_of,

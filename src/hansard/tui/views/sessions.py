@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 from hansard.errors import HansardError, NotFound
 from hansard.model.sessions import Session, SessionPage
 from hansard.query.activity import LIVE
-from hansard.render.format import ProjectNames, day, many, project_name
+from hansard.render.format import ProjectNames, many, project_name, weekday_text
 from hansard.render.text import fit, one_line
 from hansard.tui.frame import Heading
 from hansard.tui.line_list import LineList
@@ -379,4 +379,4 @@ def _read(h: Hansard, wanted: Filter, count: int, timezone: str | None) -> tuple
 def _group_name(key: str, by: str, names: ProjectNames) -> str:
     if by == "project":
         return project_name(key, names) if key else "(no project)"
-    return day(datetime.fromisoformat(key)) if key else "(no date)"
+    return weekday_text(datetime.fromisoformat(key)) if key else "(no date)"

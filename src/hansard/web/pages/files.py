@@ -14,9 +14,8 @@ from starlette.routing import Route
 
 from hansard.errors import UsageError
 from hansard.model.requests import CallsRequest, FileHistoryRequest, FilesRequest, FolderRequest, about, same_for
-from hansard.render.format import day
+from hansard.render.format import weekday_text
 from hansard.render.html.parts import parts_html
-from hansard.render.series import DAYS
 from hansard.thread.tool_views import view
 from hansard.web.caches import shared
 from hansard.web.page_request import RANGES, Choice, PageRequest, headings, parse_page
@@ -222,7 +221,7 @@ def _step(call: Call, zone: Zone, drawn: Markup | None) -> Step:
         what=_CHANGES.get(call.change, call.change) if call.change else "failed" if call.is_error else "read",
         folder=_inside(folder, call.project),
         name=name,
-        day="At an unknown time" if at is None else f"{DAYS[at.weekday()]}, {day(at)}",
+        day="At an unknown time" if at is None else weekday_text(at),
         clock="" if at is None else f"{at:%H:%M}",
         href=session_place(call.session_id, call.offset, call.agent_id)
         if call.is_shown

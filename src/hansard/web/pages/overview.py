@@ -15,8 +15,8 @@ from hansard.model.requests import about
 from hansard.query.activity import LIVE
 from hansard.render.charts.svg import shades
 from hansard.render.charts.usage import draw_sparks, draw_spending, draw_week_hours, draw_year
-from hansard.render.format import listed_cost, many, row_cost
-from hansard.render.series import WEEKS, Amount, Measure, date_text, days_of, measure_of, week_hours_of, year_of
+from hansard.render.format import date_text, listed_cost, many, row_cost
+from hansard.render.series import WEEKS, Amount, Measure, days_of, measure_of, week_hours_of, year_of
 from hansard.web.caches import shared
 from hansard.web.page_request import Choice, parse_page
 from hansard.web.parameters import Nothing, read_params

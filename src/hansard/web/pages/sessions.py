@@ -8,11 +8,10 @@ from msgspec.structs import replace
 from starlette.routing import Route
 
 from hansard.model.requests import SessionGroupsRequest, SessionsRequest, about, same_for
-from hansard.model.time import DAYS, MONTHS
 from hansard.query.activity import LIVE
 from hansard.query.language import QueryError
 from hansard.query.session_groups import GROUPS
-from hansard.render.format import cost, listed_cost
+from hansard.render.format import cost, listed_cost, weekday_text
 from hansard.web.caches import shared
 from hansard.web.page_request import TIMES, FormError, parse_page
 from hansard.web.responses import answered, html
@@ -37,7 +36,7 @@ COLUMNS = (
     ("cost", "Cost", "number"),
     ("tokens", "Tokens", "number"),
     ("prompts", "Prompts", "number"),
-    ("messages", "Replies", "number wide"),
+    ("messages", "Messages", "number wide"),
     ("tools", "Tool calls", "number wide"),
     ("files", "Lines changed", "number"),
     ("errors", "Errors", "number wide"),
@@ -151,8 +150,7 @@ def _day_name(key: str, today: Any) -> str:
     passed = (today - day).days
     if passed in (0, 1):
         return "Yesterday" if passed else "Today"
-    year = "" if day.year == today.year else f" {day.year}"
-    return f"{DAYS[day.weekday()]}, {day.day} {MONTHS[day.month - 1]}{year}"
+    return weekday_text(day)
 
 
 ROUTES = [Route("/sessions", shared(show))]

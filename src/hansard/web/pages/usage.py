@@ -110,7 +110,6 @@ async def show(request: Request) -> Response:
         span=wish.span,
         zone=zone.name,
         earlier=latest is not None,
-        dated=wish.span.is_dated,
         is_narrowed=wish.has("project", "model", "q", "match", "mode", "work") or not (wish.span.name or latest),
         **_choices(wish, has_groups=bool(request.app.state.engines.settings.groups)),
     )

@@ -4,6 +4,7 @@ import { onNews } from "./live.js";
 import { openPalette } from "./palette.js";
 import { startQuick } from "./quick.js";
 import { startScrollable } from "./scrollable.js";
+import { startDates } from "./dates.js";
 
 const root = document.documentElement;
 const quick = document.getElementById("quick");
@@ -73,6 +74,7 @@ if (quick) {
   }
   startQuick(quick);
   startScrollable();
+  startDates();
   keys.on("/", () => {
     const field = [...document.querySelectorAll("[data-search]")].find((one) => one.checkVisibility()) ?? quick;
     field.focus({ preventScroll: true });

@@ -14,7 +14,7 @@ from hansard.errors import NotFound, UsageError
 from hansard.model import display
 from hansard.model.requests import about
 from hansard.query.activity import LIVE
-from hansard.render.format import local, long_span, relation, title_of, worked
+from hansard.render.format import relation, span, title_of, worked
 from hansard.render.html.threads import GROUPS
 from hansard.render.text import resume_command
 from hansard.thread.store import LAST_OFFSET, Budget
@@ -175,12 +175,11 @@ def _values(h: Hansard, wanted: SessionPageRequest, zone: tzinfo) -> dict[str, A
 
 def head_values(h: Hansard, session: Session, zone: tzinfo) -> dict[str, Any]:
     """Values of the head, which is also what changes as a session grows."""
-    started = local(session.started_at, zone) if session.started_at else None
-    ended = local(session.ended_at, zone) if session.ended_at else started
+    started, ended = session.started_at, session.ended_at or session.started_at
     return {
         "session": session,
         "generations": _other_generations(h, session),
-        "span": long_span(started, ended) if started and ended else "",
+        "span": span(started, ended, zone) if started and ended else "",
         "lasted": worked(ended - started, h.active_time(session.session_id))
         if started and ended and ended > started
         else "",
