@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hansard.model.ledger import PriceData, Pricing, UsageReport, UsageRow
 from hansard.render.charts.svg import Cell, Column, Part, heat, per_cent, shades, spread, stacked, ticks
-from hansard.render.charts.usage import LegendEntry, draw_spending, draw_year, legend
+from hansard.render.charts.usage import LegendEntry, draw_sparks, draw_spending, draw_year, legend
 from hansard.render.series import Amount, Measure, measure_of, timeline
 from hansard.web.summary_cards import meter
 from hansard.web.urls import place, session_place
@@ -198,6 +198,17 @@ def test_shades_of_a_year() -> None:
     assert [link.get("href") for link in drawn.iter("a")][-1] == TODAY.isoformat()
     assert "Wed 20 May 2026\n$0" in {link.findtext("title") for link in drawn.iter("a")}
     assert len(list(parsed(shades()).iter("rect"))) == 5
+
+
+# -- small bars
+
+
+def test_small_bars_of_times_without_usage_are_not_unpriced() -> None:
+    last = date(2026, 5, 10)
+    days, _, _ = draw_sparks({last: Amount(Decimal(3))}, last, Measure(is_money=True))
+    told = [title.text or "" for title in parsed(days).iter("title")]
+    assert told[-1] == "Sun 10 May 2026\nCost  $3.00"
+    assert {text.partition("\n")[2] for text in told[:-1]} == {"Cost  $0.00"}
 
 
 # -- legends, meters

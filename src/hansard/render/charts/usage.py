@@ -361,7 +361,7 @@ def draw_sparks(days: Mapping[date, Amount], last: date, measure: Measure) -> tu
     }
     drawn = []
     for step, begun in starts.items():
-        sums = dict.fromkeys(begun, Amount())
+        sums = dict.fromkeys(begun, Amount(Decimal(0)))
         for day, amount in days.items():
             if begun[0] <= day <= last:
                 start = max(start for start in begun if start <= day)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     Chosen = PageRequest["OverviewRequest"]
 
-_RECENT, _PINNED, _TOP = 8, 6, 7
+_RECENT, _PINNED, _TOP = 8, 6, 12
 _DAY = timedelta(days=1)
 _CLEANUP_SECONDS = 20.0
 _HEATS = {"cost": "Cost", "tokens": "Tokens", "sessions": "Sessions"}
@@ -119,12 +119,23 @@ async def total(request: Request) -> Response:
 
 
 async def hours(request: Request) -> Response:
-    """When the work was done, by weekday and hour, and the sessions that cost most; after the page for the same reason."""
+    """When the work was done, by weekday and hour; after the page for the same reason."""
     read_params(request, Nothing)
 
     def answer(h: Hansard) -> Response:
         known = request.app.state.cache.answer(("hours", h.state()), lambda: _hours(request, h, datetime.now(UTC)))
         return html(request, "overview_hours.html", **known)
+
+    return await answered(request, answer)
+
+
+async def top(request: Request) -> Response:
+    """The sessions that cost most."""
+    read_params(request, Nothing)
+
+    def answer(h: Hansard) -> Response:
+        known = [session for session in h.sessions(sort="cost", limit=_TOP).sessions if session.cost_usd]
+        return html(request, "overview_top.html", top=[_listed(session, None) for session in known])
 
     return await answered(request, answer)
 
@@ -194,15 +205,13 @@ def _charts(request: Request, h: Hansard, now: datetime, chosen: Chosen) -> dict
 
 
 def _hours(request: Request, h: Hansard, now: datetime) -> dict[str, Any]:
-    """When the work is done, by weekday and hour; and the sessions that cost most."""
+    """When the work is done, by weekday and hour."""
     report = h.usage(by="hour", timezone=request.app.state.settings.timezone, now=now)
     measure = measure_of(report) if report.rows else Measure(is_money=True)
-    top = [session for session in h.sessions(sort="cost", limit=_TOP).sessions if session.cost_usd]
     return {
         "hours": draw_week_hours(week_hours_of(report, measure), measure),
         "hours_title": measure.title,
         "shades": shades(),
-        "top": [_listed(session, None) for session in top],
     }
 
 
@@ -306,4 +315,5 @@ ROUTES = [
     Route("/overview/cleanup", cleanup),
     Route("/overview/all-time", total),
     Route("/overview/hours", hours),
+    Route("/overview/top", top),
 ]

@@ -57,7 +57,7 @@ async function refresh() {
   const box = document.createElement("template");
   box.innerHTML = text;
   const year = document.getElementById("year"); // it changes once a day
-  const read = [year, ...document.querySelectorAll(".page > .card")].find((one) => {
+  const read = [year, ...document.querySelectorAll(".page > .columns > .card")].find((one) => {
     const { top, bottom } = one?.getBoundingClientRect() ?? {};
     return top < innerHeight / 3 && bottom > 0;
   });
@@ -65,6 +65,7 @@ async function refresh() {
   if (year) box.content.querySelector("[data-slot=year]")?.replaceWith(year);
   now.replaceChildren(box.content);
   loadAll(now);
+  load(document.getElementById("cleanup"));
   if (read) scrollBy(0, read.getBoundingClientRect().top - before); // what is being read stays where it is
   if (wasReading) { await refreshCharts(); if (isReading()) later(SOON); }
   if (held !== null) [...now.querySelectorAll("a")].find((link) => link.getAttribute("href") === held)?.focus({ preventScroll: true });
