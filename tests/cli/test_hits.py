@@ -40,6 +40,7 @@ HIT = Hit(
     score=1.0,
     others=(),
     speaker="Claude",
+    is_in_thread=True,
 )
 PLAIN, COLOUR = Paint(enabled=False), Paint(enabled=True)
 MARK = re.compile("\x1b\\[1;33m(.*?)\x1b\\[0m", re.DOTALL)
@@ -92,16 +93,11 @@ def test_labels(more: dict[str, object], label: str) -> None:
     ("more", "command"),
     [
         ({}, "hansard show 3f2a91c0 --at 2048"),
-        ({"transcript": f"C:\\projects\\{SESSION}.jsonl"}, "hansard show 3f2a91c0 --at 2048"),
-        ({"kind": "title"}, "hansard show 3f2a91c0"),
-        ({"transcript": "projects/p/tool-results/x.txt"}, "hansard show 3f2a91c0"),
-        ({"agent_id": "a1", "transcript": "p/agent-a1.jsonl"}, "hansard show 3f2a91c0 --agent a1 --at 2048"),
-        (
-            {"agent_id": "a497335b28b4899ad", "transcript": "p/agent-a497335b28b4899ad.jsonl"},
-            "hansard show 3f2a91c0 --agent a497335b --at 2048",
-        ),
-        ({"agent_id": "acompact-1", "transcript": "x"}, "hansard show 3f2a91c0 --agent acompact-1"),
-        ({"session_id": "a;rm b"}, "hansard show 'a;rm b'"),
+        ({"is_in_thread": False}, "hansard show 3f2a91c0"),
+        ({"agent_id": "a1"}, "hansard show 3f2a91c0 --agent a1 --at 2048"),
+        ({"agent_id": "a497335b28b4899ad"}, "hansard show 3f2a91c0 --agent a497335b --at 2048"),
+        ({"agent_id": "acompact-1", "is_in_thread": False}, "hansard show 3f2a91c0 --agent acompact-1"),
+        ({"session_id": "a;rm b"}, "hansard show 'a;rm b' --at 2048"),
         ({"agent_id": "$(x)"}, "hansard show 3f2a91c0 --agent '$(x)' --at 2048"),
     ],
 )
@@ -134,7 +130,7 @@ def test_the_day_is_said_where_it_is_another_one() -> None:
 
 
 def test_other_places() -> None:
-    places = [LineLocation(f"{number}" * 36, "p", 1) for number in range(4)]
+    places = [LineLocation(SESSION.replace("3f2a91c0", f"{number}" * 8), "p", 1) for number in range(4)]
     assert grouped(replace(HIT, others=tuple(places[:1])))[-1] == "    also in 1 fork: 00000000"
     line = grouped(replace(HIT, others=(*places, LineLocation(SESSION, "p", 1))))[-1]
     assert line == "    also in 4 forks: 00000000, 11111111, 22222222, …, and elsewhere in this session"[:79] + "…"
@@ -153,7 +149,7 @@ def test_hits_in_a_row_name_their_session_when_it_changes() -> None:
     assert [line for line in lines if not line.startswith(" ")] == [
         "3f2a91c0  tide  High water",
         "",
-        "22222222  tide  (untitled)",
+        "22222222-b  tide  (untitled)",
     ]
     assert lines[1].startswith("  Claude  2026-05-01 10:00  ")
 

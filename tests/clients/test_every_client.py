@@ -113,6 +113,10 @@ def test_search_show_and_export(store: Hansard, root: Path, tmp_path: Path, name
         history.session
     }
     assert not store.search(f"{history.word} client:claude-code").hits
+    for hit in store.search(f"{history.word} kind:prompt").hits:
+        assert hit.is_in_thread
+        entries = store.read(history.session, agent=hit.agent_id).whole().turns
+        assert hit.offset in {item.offset for turn in entries for item in turn.items}
     common = ["--home", store.home, "--root", str(root)]
     runner = CliRunner()
     for given in (
@@ -122,12 +126,15 @@ def test_search_show_and_export(store: Hansard, root: Path, tmp_path: Path, name
         ["export", history.session, "--format", "markdown", "--to", str(tmp_path / "markdown")],
         ["usage", "--by", "session", f"client:{name}"],
         ["tools", "--json"],
+        ["sessions"],
     ):
         done = runner.invoke(command, [*given, *common])
         is_found = given[0] != "usage" or any(history.tokens) or history.has_cost
         assert done.exit_code == (0 if is_found else 1), (given, done.output)
         if given[0] == "show":
             assert history.word in done.output
+        if given[0] == "sessions":
+            assert name in done.output.split()
     pages = [path.read_text() for path in (tmp_path / "html").rglob("*.html")]
     assert any(history.word in page for page in pages)
 

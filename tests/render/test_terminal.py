@@ -17,7 +17,7 @@ from hansard.render.terminal import prose
 from hansard.render.terminal.drawing import Drawing
 from hansard.render.terminal.parts import Board, console_lines
 from hansard.render.terminal.spans import Span, code_lines, lay
-from hansard.render.text import clean, width
+from hansard.render.text import clean, short_id, width
 
 from .making import agent, item, thread, turn
 
@@ -330,3 +330,10 @@ def test_deep_nests_stay_readable() -> None:
     check(lines, 60, colours=False)
     assert "word word word word" in "\n".join(lines)
     assert agent().agent_id[:8] in "\n".join(lines)
+
+
+def test_short_ids_tell_sessions_apart() -> None:
+    assert short_id("3f2a91c0-aaaa-4aaa-8aaa-111111111111") == "3f2a91c0"
+    assert short_id("019d4719-4228-7893-be08-b264860b51aa") == "019d4719-4228"  # begins with the time
+    assert short_id("ses_1278e1f37ffeXgRqSYXAb2dCBI") == "ses_1278e1f37ffe"
+    assert short_id("") == ""

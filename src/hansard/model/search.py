@@ -9,7 +9,7 @@ from msgspec import Struct
 from hansard.model.fields import Timestamp
 from hansard.model.tools import ToolKind
 
-UNWRITTEN = ("speaker", "tool_kind")
+UNWRITTEN = ("speaker", "tool_kind", "is_in_thread")
 """Fields of a hit that renderers need and JSON omits."""
 
 
@@ -46,6 +46,7 @@ class Hit(Struct, frozen=True):
     others: tuple[LineLocation, ...]  # other places with the same record: forks, replays, former generations
     speaker: str = ""  # what its client calls the model
     tool_kind: ToolKind = "other"
+    is_in_thread: bool = False  # titles may be in another session's file, and outputs in files of their own
 
     def as_plain(self) -> dict[str, Any]:
         """One object, without the fields only renderers need."""

@@ -19,14 +19,14 @@ from hansard.render.format import (
     titled,
     tool_name,
 )
-from hansard.render.text import one_line
+from hansard.render.text import one_line, short_id
 
 _UNKNOWN = {Kind.TIME: "-", Kind.MONEY: "?"}
 _WRITERS: dict[Kind, Callable[[Any], str]] = {
     Kind.TEXT: one_line,
     Kind.LABEL: str,
     Kind.TITLE: titled,
-    Kind.ID: lambda value: one_line(value[:8]),
+    Kind.ID: short_id,
     Kind.PATH: one_line,
     Kind.MODEL: model_name,
     Kind.TOOL: tool_name,

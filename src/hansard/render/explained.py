@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from hansard.render.format import ProjectNames, exact, many, project_name
-from hansard.render.text import fit, one_line
+from hansard.render.text import fit, one_line, short_id
 
 if TYPE_CHECKING:
     from hansard.model.explain import (
@@ -129,7 +129,7 @@ def known_cost(amount: Decimal | None) -> str:
 
 
 def belongs(message: ExplainedMessage, names: ProjectNames) -> str:
-    parts = [f"session {one_line(message.session_id)[:8]} {fit(one_line(message.title), 60)}".rstrip()]
+    parts = [f"session {short_id(message.session_id)} {fit(one_line(message.title), 60)}".rstrip()]
     if message.agent_id:
         parts.append(f"subagent {one_line(message.agent_type)} {one_line(message.agent_id)}".replace("  ", " "))
     parts += [f"project {project_name(message.project, names)}"] if message.project else []

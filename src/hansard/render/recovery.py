@@ -9,7 +9,7 @@ from hansard.model.table import Column, Kind, Table
 from hansard.render.format import full, many, size, span
 from hansard.render.markdown_text import code_span, escape, fenced
 from hansard.render.terminal.tables import draw_table
-from hansard.render.text import Paint, clean, fit, one_line, wrap
+from hansard.render.text import Paint, clean, fit, one_line, short_id, wrap
 
 if TYPE_CHECKING:
     from hansard.model.recovery import LostSession, Reconstruction, RecoveredPaste
@@ -46,7 +46,7 @@ def lost_table(sessions: Sequence[LostSession], columns: int, paint: Paint, name
 
 def short_name(lost: LostSession) -> str:
     """What a person types to name it."""
-    return one_line(lost.name)[:8] if lost.session_id is not None else one_line(lost.name)
+    return short_id(lost.name) if lost.session_id is not None else one_line(lost.name)
 
 
 def also_found(lost: LostSession) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hansard.model.names import shortest_names
 from hansard.model.table import Column, Cost, Kind
 from hansard.render.format import many, model_name, project_name, short
-from hansard.render.text import one_line
+from hansard.render.text import one_line, short_id
 
 if TYPE_CHECKING:
     from hansard.model.calendar import Zone
@@ -137,7 +137,7 @@ def key_names(dimension: str, values: Iterable[str], zone: Zone, projects: Proje
         case "block":
             return _apart(values, lambda key: f"{zone.local(datetime.fromisoformat(key)):%Y-%m-%d %H:%M}", one_line)
         case "session":
-            return _apart(values, lambda key: one_line(key)[:8], one_line)
+            return _apart(values, short_id, one_line)
         case "commit":
             return _apart(values, lambda key: key[:8], one_line)
         case "pr":

@@ -23,6 +23,8 @@ _NARROW = lazy_compile(
     "[ -~\xa0-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u2190-\u21ff\u2500-\u25fc\u2713-\u2718]*"
 )
 _WORDS = lazy_compile(r" +|[^ ]+")
+_UUID = lazy_compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-")
+_RANDOM_UUID, _DATED_UUID, _OTHER_ID = 8, 13, 16  # characters
 _TAB = 4
 PIPED = 1_000_000  # columns where there is no terminal: nothing is cut
 _SELECTOR = "\ufe0f"  # makes the character before it an emoji, which may be wider
@@ -55,6 +57,14 @@ def clean(text: str) -> str:
 def one_line(text: str) -> str:
     """Clean text on one line, with single spaces."""
     return _SPACES.sub(" ", clean(text)).strip()
+
+
+def short_id(session_id: str) -> str:
+    """The beginning of a session's id that tells it from others: random ids need less of it than those that begin with a time."""
+    name = one_line(session_id)
+    if _UUID.match(name):
+        return name[: _DATED_UUID if name[14] == "7" else _RANDOM_UUID]
+    return name[:_OTHER_ID]
 
 
 def width(text: str) -> int:

@@ -149,7 +149,8 @@ def group_row(group: Group, columns: int) -> str:
 def session_row(session: Session, style: RowStyle, columns: int) -> str:
     """One session on one line."""
     marks = "● " * (session.session_id in style.live) + remark_marks(session)
-    title = marks + one_line(title_of(session)[:_LONGEST_TITLE])
+    client = f"[{one_line(session.client)}] " if session.other_client else ""
+    title = marks + client + one_line(title_of(session)[:_LONGEST_TITLE])
     errors = session.tool_errors + session.api_errors
     kept, kept_style = _kept(session, style)
     right = [short(errors) if errors else "", short(session.prompts), listed_cost(session), kept]

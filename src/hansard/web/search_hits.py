@@ -59,9 +59,7 @@ def place_of(hit: Hit, q: str = "") -> str:
     """Its address: its line, or the session if the line is in none of its threads."""
     if not hit.session_id or not (hit.project or hit.title):  # only the prompt history remembers it
         return place("/prompts", q=hit.snippet[:80].replace('"', " "))
-    name = hit.transcript.replace("\\", "/").rpartition("/")[2]
-    # Titles may be in another session's file, and outputs in files of their own.
-    if hit.kind != "title" and hit.is_current and name in (f"{hit.session_id}.jsonl", f"agent-{hit.agent_id}.jsonl"):
+    if hit.is_in_thread:
         return session_place(hit.session_id, hit.offset, hit.agent_id or "", q)
     return session_place(hit.session_id)
 

@@ -18,7 +18,7 @@ from hansard.model.table import Column, Kind, Table
 from hansard.render.format import full as in_full
 from hansard.render.format import many, project_name, prompt_counts
 from hansard.render.terminal.tables import draw_table
-from hansard.render.text import Paint, clean, fit, one_line, wrap
+from hansard.render.text import Paint, clean, fit, one_line, short_id, wrap
 
 if TYPE_CHECKING:
     from hansard.model.search import Prompt
@@ -138,7 +138,7 @@ def _texts(
         facts = [
             in_full(prompt.at),
             project_name(prompt.project, names),
-            one_line(prompt.session_id or "")[:8],
+            short_id(prompt.session_id or ""),
             prompt.source if prompt.source not in ("prompt", "history") else "",
             f"typed {many(prompt.times, 'time')}" if prompt.times > 1 else "",
             many(prompt.copies, "copy", "copies") if prompt.copies else "",

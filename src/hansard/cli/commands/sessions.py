@@ -23,7 +23,7 @@ from hansard.model.requests import ProjectsRequest, SessionsRequest
 from hansard.model.table import Column, Cost, Kind, Table
 from hansard.render.format import many, project_name
 from hansard.render.terminal.tables import draw_table
-from hansard.render.text import Paint, one_line, wrap
+from hansard.render.text import Paint, one_line, short_id, wrap
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Project, Related
@@ -173,7 +173,7 @@ def related(cli: Context, session: str | None, limit: int) -> None:
     elif found:
         cli.say(_lines(found, cli.names, cli.width(), cli.paint()))
     if not found:
-        title = one_line(chosen.title[:60]) or one_line(chosen.session_id[:8])
+        title = one_line(chosen.title[:60]) or short_id(chosen.session_id)
         none_found(f"no session is related to {title!r}")
 
 

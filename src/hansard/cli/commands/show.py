@@ -22,7 +22,7 @@ from hansard.model.requests import about
 from hansard.render.format import full, many
 from hansard.render.terminal.drawing import Drawing
 from hansard.render.terminal.page import head
-from hansard.render.text import one_line
+from hansard.render.text import short_id
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
@@ -187,7 +187,7 @@ def sheet(cli: Context, about: Session, depth: Depth) -> Sheet:
 
     from hansard.render.terminal.page import Sheet
 
-    command = f"{program()} show {quote(one_line(about.session_id)[:8])}"
+    command = f"{program()} show {quote(short_id(about.session_id))}"
     return Sheet(cli.width(), cli.paint().enabled, depth, command)
 
 

@@ -9,7 +9,7 @@ from hansard.cli.context import Context
 from hansard.model.table import Column, Cost, Kind, Table
 from hansard.render.format import remark_marks, titled
 from hansard.render.terminal.tables import draw_table
-from hansard.render.text import Paint, fit, one_line, width
+from hansard.render.text import Paint, fit, one_line, short_id, width
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Remarks, Session
@@ -28,6 +28,7 @@ _SESSIONS = (
     Column("BRANCH", least=8, rank=8, style="dim"),
     Column("MODEL", Kind.MODEL, least=8, rank=7, style="dim"),
     Column("", rank=3, style="yellow"),
+    Column("CLIENT", rank=4, style="dim"),
     Column("TAGS", least=8, rank=5, style="magenta"),
 )
 
@@ -46,12 +47,19 @@ def session_table(found: Sequence[Session], names: ProjectNames, columns: int, p
             session.branch,
             session.models[0] if session.models else None,
             session.source_state if session.source_state != "live" else None,
+            session.client,
             " ".join(session.tags),
         )
         for session in found
     ]
-    shown = _SESSIONS if any(session.tags for session in found) else _SESSIONS[:-1]
-    return draw_table(Table(shown, rows), columns, paint, names)
+    without = set()
+    if not any(session.other_client for session in found):
+        without.add("CLIENT")
+    if not any(session.tags for session in found):
+        without.add("TAGS")
+    kept = [number for number, column in enumerate(_SESSIONS) if column.title not in without]
+    shown = Table([_SESSIONS[number] for number in kept], [tuple(row[number] for number in kept) for row in rows])
+    return draw_table(shown, columns, paint, names)
 
 
 PINNED = "◆"
@@ -62,7 +70,7 @@ def remark_lines(cli: Context, found: Sequence[Remarks]) -> list[str]:
     paint = cli.paint()
     lines = []
     for item in found:
-        head = one_line(item.session_id[:8])
+        head = short_id(item.session_id)
         tags = " ".join(one_line(tag) for tag in item.tags)
         mark = f"{PINNED} " if item.pinned else ""
         room = cli.width() - width(head) - 2 - (width(tags) + 2 if tags else 0)

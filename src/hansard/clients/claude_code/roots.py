@@ -69,8 +69,10 @@ def _is_config(real: str, shown: str) -> bool:
         return True
     if any(is_dir and _holds_transcripts(os.path.join(real, name)) for name, is_dir in found.items()):
         return False
-    message = f"{shown}: neither a Claude config directory (no projects/ in it) nor a projects directory (no transcripts in it)"
-    raise UsageError(message)
+    raise UsageError(
+        f"{shown}: not a history of any known client; for Claude Code, name a config directory (has projects/ in it) or a"
+        " projects directory (has transcripts in it)"
+    )
 
 
 def _holds_transcripts(folder: str) -> bool:

@@ -55,6 +55,7 @@ class TextBlock(Struct):
     is_aside: bool
     is_current: bool  # False: from a former generation of its transcript
     is_copy: bool = False  # in the part its transcript copied from another session
+    log_kind: str = ""  # main, agent or history; empty for a file
 
 
 def describe(reader: Reader, ids: Collection[int]) -> dict[int, TextBlock]:
@@ -111,6 +112,7 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
                 bool(sidechain) or bool(agent_id),
                 bool(is_current),
                 sub == REPEATED_LINE or record_id & OFFSET_MASK < copied,
+                log_kind,
             )
             continue
         others.append(id_)
@@ -131,6 +133,7 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
             is_error=False,
             is_aside=bool(agent_id),
             is_current=bool(is_current),
+            log_kind=log_kind,
         )
     if others:
         _correct(reader, found, others)

@@ -396,6 +396,7 @@ class _HitBuilder:
             others=tuple(place for record_id, place in places.get(block.uuid or "", ()) if record_id != _record(block)),
             speaker=client.speaker if client is not None else "",
             tool_kind=client.tool_kind(block.tool) if client is not None and block.tool else "other",
+            is_in_thread=block.kind != "title" and block.is_current and block.log_kind in ("main", "agent"),
         )
 
     def session(self, group: Sequence[_Found], best: Iterable[Hit]) -> SessionHits:

@@ -10,7 +10,7 @@ from hansard.render.format import attributed_cost, full, many, model_name, title
 from hansard.render.terminal.parts import Board
 from hansard.render.terminal.spans import code_lines
 from hansard.render.terminal.tables import draw_table
-from hansard.render.text import PIPED, Paint, clean, fit, one_line, pad
+from hansard.render.text import PIPED, Paint, clean, fit, one_line, pad, short_id
 from hansard.thread.tool_views import language_of
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class _Look:
         found = paint(line.commit[:_COMMIT], "dim") + " " if self._with_commit else ""
         if edit is not None:
             turn = f"#{edit.turn}" if edit.turn is not None else ""
-            told = paint(pad(one_line(edit.session_id[:8]), 9), style) + paint(pad(turn, 6), "dim")
+            told = paint(pad(one_line(edit.session_id)[:8], 9), style) + paint(pad(turn, 6), "dim")
         else:
             name = line.mark.source if line.mark is not None else commit.author if commit is not None else ""
             told = paint(pad(fit(one_line(name), 14), 15), "dim")
@@ -172,7 +172,7 @@ def _edit(edit: RecordedEdit, paint: Paint, columns: int, style: str) -> Iterato
     facts = [model_name(edit.model) if edit.model else "", full(edit.at), one_line(edit.tool)]
     facts.append(attributed_cost(edit) if edit.cost_usd is not None else "")
     facts.append("subagent" if edit.agent_id else "")
-    head = f"{one_line(edit.session_id[:8])} {turn}".rstrip()
+    head = f"{short_id(edit.session_id)} {turn}".rstrip()
     told = " · ".join(fact for fact in facts if fact)
     yield f"{paint(head, style)}  {fit(titled(edit.title), max(20, columns - len(head) - len(told) - 6))}  {paint(told, 'dim')}"
     if edit.prompt and one_line(edit.prompt) != one_line(edit.title):
@@ -184,7 +184,7 @@ def _contribution(part: Contribution, paint: Paint) -> str:
     made = " · made the commit" if part.made else ""
     cost = f" · {attributed_cost(part)}" if part.cost_usd is not None else ""
     told = f"{part.lines:,} of {many(part.added, 'line')}{cost}{made}"
-    return f"{paint(one_line(part.session_id[:8]), 'cyan')}  {one_line(part.title[:200]) or '(untitled)'}  {paint(told, 'dim')}"
+    return f"{paint(short_id(part.session_id), 'cyan')}  {one_line(part.title[:200]) or '(untitled)'}  {paint(told, 'dim')}"
 
 
 def commit_table(commits: Sequence[Commit], columns: int, paint: Paint) -> list[str]:

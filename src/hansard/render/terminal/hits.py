@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from hansard.lazy_regex import lazy_compile
 from hansard.render.format import TASK, ProjectNames, clock, full, local, many, project_name, tool_name
-from hansard.render.text import PIPED, Paint, clean, fit, fit_path, one_line, pad, width, wrap
+from hansard.render.text import PIPED, Paint, clean, fit, fit_path, one_line, pad, short_id, width, wrap
 
 if TYPE_CHECKING:
     from hansard.model.search import Facets, FoundNote, Hit, SessionHits
@@ -87,7 +87,7 @@ def note_lines(found: Sequence[FoundNote], look: HitStyle) -> Iterator[str]:
 def _header(session_id: str, path: str, title: str, facts: tuple[str, ...], look: HitStyle) -> str:
     """One line on a session; other facts are left out before the title is cut."""
     paint = look.paint
-    name = one_line(session_id[:8]) or "-"
+    name = short_id(session_id) or "-"
     title = one_line(title[:_TITLE]) or ("(untitled)" if session_id else "(of no session)")
     project = fit(project_name(path, look.names), max(8, look.columns // 4))
     least = min(width(title), _TITLE_LEAST)
@@ -149,12 +149,10 @@ def _opening(hit: Hit) -> str:
     """The command that shows the place."""
     if not hit.session_id or not (hit.project or hit.title):  # only the prompt history remembers it
         return ""
-    parts = ["hansard show", _quoted(hit.session_id[:8])]
-    name = hit.transcript.replace("\\", "/").rpartition("/")[2]
+    parts = ["hansard show", _quoted(short_id(hit.session_id))]
     if hit.agent_id:
         parts.append(f"--agent {_quoted(hit.agent_id[:8] if _RANDOM.fullmatch(hit.agent_id) else hit.agent_id)}")
-    # Titles may be in another session's file, and outputs in separate files: the thread has no such place.
-    if hit.kind != "title" and hit.is_current and name in (f"{hit.session_id}.jsonl", f"agent-{hit.agent_id}.jsonl"):
+    if hit.is_in_thread:
         parts.append(f"--at {hit.offset}")
     return " ".join(parts)
 
@@ -173,7 +171,7 @@ def _also(hit: Hit) -> str:
     forks = list(dict.fromkeys(place.session_id for place in hit.others if place.session_id != hit.session_id))
     parts = []
     if forks:
-        named = ", ".join(one_line(fork[:8]) or "-" for fork in forks[:_NAMED])
+        named = ", ".join(short_id(fork) or "-" for fork in forks[:_NAMED])
         parts.append(f"in {many(len(forks), 'fork')}: {named}{', …' if len(forks) > _NAMED else ''}")
     if any(place.session_id == hit.session_id for place in hit.others):
         parts.append("elsewhere in this session")

@@ -14,7 +14,7 @@ from hansard.render.format import agent_counts, changed_lines, many, relation, s
 from hansard.render.terminal.drawing import Drawing, agent_words
 from hansard.render.terminal.parts import Board
 from hansard.render.terminal.spans import BOLD, CYAN, DIM
-from hansard.render.text import PIPED, fit, one_line, width
+from hansard.render.text import PIPED, fit, one_line, short_id, width
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Session
@@ -68,7 +68,7 @@ def origins(thread: Thread, board: Board) -> Iterator[str]:
     for other in thread.neighbours():
         if not other.leads and other.relation in _ORIGINS:
             title = one_line(other.title[:200])
-            yield from board.lay([(DIM, f"{relation(other)} {one_line(other.session_id)[:8]}  {title}".rstrip())])
+            yield from board.lay([(DIM, f"{relation(other)} {short_id(other.session_id)}  {title}".rstrip())])
 
 
 def family(agents: Sequence[Agent], board: Board) -> Iterator[str]:

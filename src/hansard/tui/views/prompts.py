@@ -59,8 +59,7 @@ class PromptsView(ListView):
         return [*head, *wrap(clean(text or item.text), columns)], 0
 
     def open_item(self, item: Prompt, session: Session) -> None:
-        offset = item.offset if item.transcript.endswith(f"{session.session_id}.jsonl") else None
-        self.hansard.choose(session, offset=offset)
+        self.hansard.choose(session, offset=item.offset if item.source != "history" else None)
 
     def copy_choices(self, session: Session) -> list[tuple[str, str, str]]:
         item = self.query_one(LineList).current

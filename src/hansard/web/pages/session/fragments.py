@@ -214,13 +214,8 @@ def _find_matches(request: Request, h: Hansard, asked: MatchesRequest) -> Thread
     session_id = request.path_params["session_id"]
     thread = read_thread(h, find_by_id(h, session_id), asked.agent, asked.branch)
     found = h.search(_within(session_id, asked.text), limit=_MATCHES, timezone=request.app.state.settings.timezone)
-    names = {f"{session_id}.jsonl", f"agent-{asked.agent}.jsonl"}
     own = [
-        hit
-        for hit in found.hits
-        if (hit.session_id, hit.agent_id, hit.is_current) == (session_id, asked.agent, True)
-        and hit.kind != "title"
-        and hit.transcript.replace("\\", "/").rpartition("/")[2] in names
+        hit for hit in found.hits if (hit.session_id, hit.agent_id, hit.is_in_thread) == (session_id, asked.agent, True)
     ]
     others = {(hit.agent_id, hit.offset) for hit in found.hits if hit.agent_id != asked.agent}
     return ThreadMatches(found, own, sorted({thread.call_of(hit.offset) for hit in own}), len(others))
