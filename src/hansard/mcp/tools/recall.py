@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 
 from hansard.errors import UsageError
 from hansard.guard.passages import origin_of, safe_text
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from hansard.model.recall import RecalledSession as Recalled
 
 _OUTCOME = 200  # characters
-_PASSAGES = 12
+_PASSAGES = 20  # at most; most answers have room for ten
+_DESCRIBED = 4  # of the first sessions; of the others an answer has the title
 _LEFT_OUT = 3
 DESCRIPTION = """Recall what was done, decided or learned about something: the best passages of all past sessions, each session with how it ended. Ask in plain words; it needs no query syntax. Tool output is never included.
 Call it before redoing work, when the user refers to earlier sessions, or when a problem may have been solved before. Then use read for details. To follow up: session asks only one session, like finds more passages like a message.
@@ -92,7 +94,7 @@ def run(ask: Ask, request: RecallRequest) -> RecallAnswer:
     shown: set[str] = set()
     for passage, session in best:
         is_new = session.session_id not in shown
-        if is_new and not packer.add(answer.sessions, _session(ask, session)):
+        if is_new and not packer.add(answer.sessions, _session(ask, session, is_described=len(shown) < _DESCRIBED)):
             break
         shown.add(session.session_id)
         if not packer.add(answer.passages, _passage(passage, packer)):
@@ -114,19 +116,19 @@ def _more(ask: Ask, found: Recollection, missing: int) -> list[str]:
     return [*parts, "`read` a session or a message for more; `search` for exact words."]
 
 
-def _session(ask: Ask, one: Recalled) -> RecalledSession:
-    end = one.outcome
-    return RecalledSession(
-        session=one.session_id,
-        title=one.title,
+def _session(ask: Ask, one: Recalled, *, is_described: bool) -> RecalledSession:
+    found = RecalledSession(session=one.session_id, title=one.title, age=ask.packer.age(one.ended_at))
+    if not is_described:
+        return found
+    return replace(
+        found,
         started_at=moment(one.started_at),
-        age=ask.packer.age(one.ended_at),
         project=one.project if ask.is_everywhere else "",
         matches=one.matches,
         files_changed=one.files_changed,
         errors=one.errors,
-        text=ask.packer.quoter.quote(end[:_OUTCOME]) if end else "",
-        truncated=len(end) > _OUTCOME,
+        text=ask.packer.quoter.quote(one.outcome[:_OUTCOME]) if one.outcome else "",
+        truncated=len(one.outcome) > _OUTCOME,
     )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hansard.index.schema import SNAPSHOT_TEXT
-from hansard.query.search.candidates import TALK, TITLES, WORK, count_blocks, extrapolate
+from hansard.query.search.candidates import TALK, TITLES, WORK, Part, count_blocks, extrapolate
 from hansard.query.search.ranking import rarity
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SEEDS = 48
 """Blocks that are read."""
 
-_BUDGET = {TALK: 20_000, WORK: 20_000, TITLES: 2_000}  # postings
+_BUDGET = {TALK: 10_000, WORK: 10_000, TITLES: 1_000}  # postings
 _WEIGHTS = {TALK: 1.0, WORK: 0.5, TITLES: 1.0}
 _SAMPLE = 60
 _SIZED = 1000  # of the best, whose lengths are looked up
@@ -49,12 +49,15 @@ def find_candidates(reader: Reader, finder: Finder, asked: Sequence[Asked]) -> C
     rest = 0.0
     spent = dict.fromkeys(_BUDGET, 0)
     for often, word in sorted(((_estimate(reader, finder, one), one) for one in asked), key=lambda pair: pair[0]):
-        found = {part: finder.having(word.match, part, most - spent[part]) for part, most in _BUDGET.items()}
-        is_whole = all(spent[part] + len(ids) < _BUDGET[part] for part, ids in found.items())
+        found: dict[Part, list[int]] = {}
+        if not scores or often <= sum(_BUDGET.values()) - sum(spent.values()):
+            found = {part: finder.having(word.match, part, most - spent[part]) for part, most in _BUDGET.items()}
+        is_whole = bool(found) and all(spent[part] + len(ids) < _BUDGET[part] for part, ids in found.items())
         word.worth = rarity(sum(map(len, found.values())) if is_whole else often, rows)
         if not is_whole:
             rest += word.worth
             if scores:
+                spent = dict(_BUDGET)  # all further words are more common
                 continue
         for part, ids in found.items():
             spent[part] += len(ids)
