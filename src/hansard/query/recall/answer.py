@@ -17,16 +17,17 @@ from hansard.errors import UsageError
 from hansard.model.recall import RecalledPassage, RecalledSession, Recollection
 from hansard.model.time import from_milliseconds, to_milliseconds
 from hansard.query.compile import ROLES
-from hansard.query.language import And, InSession, Kind, Node, Not
+from hansard.query.language import And, InSession, Kind, Node, Not, Phrase
 from hansard.query.language.nodes import several
 from hansard.query.language.options import make_query
 from hansard.query.recall.candidates import SEEDS, find_candidates
 from hansard.query.recall.passages import SIZE, cut, prior, score, words_in
 from hansard.query.recall.question import Asked, Finder, asked_words, is_content, words_of
 from hansard.query.search.blocks import TextBlock, Texts, command_outputs, describe, name_tools
+from hansard.query.search.candidates import TALK, WORK
 from hansard.query.search.candidates import Finder as Matches
 from hansard.query.search.pages import distinct
-from hansard.query.search.plan import make_plan
+from hansard.query.search.plan import ANY_KIND, make_plan
 from hansard.query.search.vocabulary import IndexedWords
 from hansard.storage import OFFSET_BITS
 
@@ -43,7 +44,8 @@ _PER_SESSION = 6
 _LEFT_OUT = 8
 _LAST_REPLIES = 3
 _OUTCOMES = 4  # of the first sessions, since each must be read
-_LIKE_WORDS = 8
+_LIKE_WORDS, _LIKE_BLOCKS = 8, 20
+_ANY_WORD = Phrase("word", prefix=False)  # each word of the question takes its place
 
 
 class _Piece(Struct):
@@ -105,7 +107,12 @@ class Recall:
         if self._request.like is None:
             return ""
         rows = self._reader.rows("SELECT id, length FROM records WHERE uuid = ?", (self._request.like,))
-        ids = [id_ for record, length in list(rows) for id_ in matches.ids(record, record + length)]
+        ids = [
+            id_
+            for record, length in list(rows)
+            for part in (TALK, WORK)
+            for id_ in matches.having(ANY_KIND, part, _LIKE_BLOCKS, record, record + length)
+        ]
         words = Counter(
             word
             for block in distinct(describe(self._reader, ids).values())
@@ -119,7 +126,7 @@ class Recall:
     def _matches(self, vocabulary: IndexedWords) -> Matches:
         """Finds blocks in the scope of the question: what was said, thought or called."""
         request = self._request
-        nodes: list[Node] = [Not(Kind("result")), Not(Kind("note"))]
+        nodes: list[Node] = [_ANY_WORD, Not(Kind("result")), Not(Kind("note"))]
         if request.session is not None:
             nodes.append(InSession(request.session))
         scope = make_query(None, request, now=datetime.now(UTC), zone=request.zone)

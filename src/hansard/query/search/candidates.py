@@ -26,7 +26,7 @@ from hansard.storage import OFFSET_BITS
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
 
-_SAMPLE = 500
+_SAMPLE = 400
 _MANY_RANGES = 24
 _LAST = (1 << 63) - 1
 
@@ -41,8 +41,8 @@ class Part(NamedTuple):
 
 
 PARTS = (
-    TALK := Part("talk", "talk", 600, 120),
-    WORK := Part("work", "work", 400, 80),
+    TALK := Part("talk", "talk", 400, 80),
+    WORK := Part("work", "work", 250, 50),
     FILES := Part("files", "work", 100, 16),  # overflowed tool results
     TITLES := Part("titles", "titles", 200, 40),
     REMINDERS := Part("reminders", "reminders", 200, 40),  # only if the query names them
@@ -87,7 +87,7 @@ class Finder:
             weights: dict[int, float] = {}
             reached = 0
             for scope, worths in asked:
-                rows = list(self._rows(scope, part, weigher(scope.leg.terms, worths, (batch + 1) * part.most), below))
+                rows = self._rows(scope, part, weigher(scope.leg.terms, worths, (batch + 1) * part.most), below)
                 if len(rows) >= part.weighed:
                     reached = max(reached, rows[-1][0])
                 for row_id, weight in rows:
@@ -121,14 +121,16 @@ class Finder:
                     yield row_id
                 last = row_id
 
-    def having(self, expression: str, part: Part, most: int) -> list[int]:
-        """The newest matches in one part that also match a full-text expression, at most `most`."""
+    def having(self, expression: str, part: Part, most: int, above: int = 0, below: int = _LAST) -> list[int]:
+        """The newest matches in one part, at most `most`, with a full-text expression in place of the plan's only word."""
         found: list[int] = []
         for scope in self._scopes:
-            match = f"({expression}) AND {scope.leg.match}"
-            for sql, values in scope.queries("text.rowid", part, match=match):
-                rows = self._reader.rows(f"{sql} ORDER BY text.rowid DESC LIMIT ?", (*values, most - len(found)))
-                found += [row[0] for row in rows]
+            (term,) = scope.leg.terms
+            word = f'body : "{" ".join(term.spellings[0])}"'
+            match = scope.leg.match.replace(f"({word})", f"({expression})")
+            for sql, values in scope.queries("text.rowid AS id", part, below, above, match):
+                ids = f"SELECT json_group_array(id) FROM ({sql} ORDER BY text.rowid DESC LIMIT ?)"
+                found += json.loads(self._reader.one(ids, (*values, most - len(found)))[0])
         return found if len(self._scopes) == 1 else sorted(set(found), reverse=True)
 
     def apart(self) -> Iterator[int]:
@@ -152,15 +154,15 @@ class Finder:
                     found.update(row[0] for row in self._reader.rows(sql, values))
         return found
 
-    def _rows(self, scope: _Scope, part: Part, weigh: Weigh, below: int) -> Iterator[tuple[int, float]]:
+    def _rows(self, scope: _Scope, part: Part, weigh: Weigh, below: int) -> list[tuple[int, float]]:
         self._reader.teach_text("weigh", weigh)
-        limit = part.weighed
+        found: list[tuple[int, float]] = []
         for sql, values in scope.queries(f"text.rowid, weigh({part.table})", part, below):
-            if limit < 1:
-                return
-            for row in self._reader.rows(f"{sql} ORDER BY text.rowid DESC LIMIT ?", (*values, limit)):
-                limit -= 1
-                yield row
+            if len(found) >= part.weighed:
+                break
+            limit = part.weighed - len(found)
+            found += self._reader.rows(f"{sql} ORDER BY text.rowid DESC LIMIT ?", (*values, limit))
+        return found
 
     def _worths(self, leg: Leg) -> list[float]:
         """The weight of each term by its rarity; a single term needs no comparison.
