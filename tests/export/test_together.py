@@ -26,7 +26,7 @@ from tests.hard_session import write_hard_session
 CHILD = """
 import sys
 import hansard
-from hansard.export import files, parquet
+from hansard.export import files, tabular
 
 store, root, out, form, number = sys.argv[1:]
 left, real = int(number), files.take_over
@@ -39,7 +39,7 @@ def take_over(*given):
         sys.stdin.read()
     return real(*given)
 
-files.take_over = parquet.take_over = take_over
+files.take_over = tabular.take_over = take_over
 with hansard.open(store, [root]) as h:
     h.export(None, out, format=form, timezone="UTC")
 print("done", flush=True)
