@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ from tests.clients.histories import HISTORIES, History
 from tests.sync.dumping import assert_same, dump
 
 MUTANTS = 300
+PROJECT = Path(__file__).parents[2]
 
 
 @pytest.fixture(params=sorted(HISTORIES))
@@ -187,6 +190,23 @@ def test_restore_gives_the_same_bytes(store: Hansard, root: Path, tmp_path: Path
     assert back
     assert back.items() <= kept.items()
     assert len(back) >= len(sessions)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="crashes are made with fork")
+def test_a_crash_costs_nothing(root: Path, tmp_path: Path, history: History) -> None:
+    if not history.is_files:
+        pytest.skip("tested with the capture of databases")
+    with hansard.open(tmp_path / "whole", [root]) as h:
+        h.sync()
+    (tmp_path / "out").mkdir()
+    arguments = ["sync", str(root), str(tmp_path / "none"), str(tmp_path / "out"), "6"]
+    script = [sys.executable, "-m", "tests.sync.crashing", *arguments]
+    left = subprocess.run(script, cwd=PROJECT, check=True, capture_output=True, text=True).stdout.split()
+    assert left
+    for home in left[:: max(1, len(left) // 4)]:
+        with hansard.open(home, [root]) as h:
+            h.sync()
+        assert_same(dump(Path(home)), dump(tmp_path / "whole"))
 
 
 def test_a_line_by_itself_has_the_blocks_that_it_has_in_its_file(store: Hansard, name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from hansard.clients.codex.patches import patch_of, read_patch
 from hansard.engine import Hansard
 from hansard.query.duplicates import REPEATED, find_repeated_work, once
 from hansard.render.format import listed_cost, session_cost
-from tests.clients.codex.history import CHILD, FORK, LATER, OLDEST, PATCH, THREAD, main_thread, write
+from tests.clients.codex.history import CHILD, FORK, LATER, OLDEST, PATCH, THREAD, Rollout, main_thread, uuid7, write
 
 
 @pytest.fixture
@@ -135,6 +136,43 @@ def test_a_patch_in_a_command() -> None:
         ("Update", "README.md"),
         ("Delete", "old.txt"),
     ]
+
+
+def test_forks_of_forks_do_not_multiply_usage(tmp_path: Path) -> None:
+    """Totals that every fork inherits made a day cost thousands of times what it did elsewhere."""
+    root, parent = tmp_path / ".codex", main_thread()
+    parent.write(root)
+    for number in range(20):
+        fork = Rollout(uuid7(1000 + 60 * number, 100 + number), 1000 + 60 * number)
+        fork.meta(forked_from_id=parent.thread)
+        fork.totals = list(parent.totals)
+        stamp = fork.lines[0]["timestamp"]
+        fork.lines += [{**line, "timestamp": stamp} for line in parent.lines]
+        fork.turn(f"Go on {number}", 200 + number)
+        fork.spend(2000, 1900, 1)
+        fork.write(root)
+        parent = fork
+    with hansard.open(tmp_path / "store", [root]) as h:
+        h.sync()
+        totals = h.usage(by="total").totals
+        assert (totals.api_messages, totals.output_tokens) == (4 + 20, 150 + 20)
+
+
+def test_blame_names_the_turn_that_wrote_a_line(tmp_path: Path) -> None:
+    work = tmp_path / "tides"
+    work.mkdir()
+    write(tmp_path / ".codex")
+    for path in (tmp_path / ".codex").rglob("*.jsonl"):
+        path.write_text(path.read_text().replace("/work/tides", str(work)))
+    (work / "tides.py").write_text('HIGH = "17:40"\nLOW = "05:12"\n')
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.com", "-C", str(work)]
+    for given in (["init", "-q"], ["add", "."], ["commit", "-qm", "tides"]):
+        subprocess.run([*git, *given], check=True)
+    with hansard.open(tmp_path / "store", [tmp_path / ".codex"]) as h:
+        h.sync()
+        report = h.blame(str(work / "tides.py"))
+        assert {edit.session_id for edit in report.edits} == {THREAD}
+        assert {line.certainty for line in report.lines} == {"exact"}
 
 
 def test_totals_that_begin_again_are_counted() -> None:
