@@ -415,20 +415,24 @@ class GenericEntries:
         """Whether `records` has to know the lines before those that it reads."""
         return self._client.remembers
 
+    def remember(self, lines: Lines, kept: bytes) -> bytes:
+        """The memory after some lines."""
+        memory = self._client.recall(msgspec.msgpack.decode(kept) if kept else None)
+        for offset, line in lines:
+            for _ in self._client.items(line, offset, memory):
+                pass
+        return msgspec.msgpack.encode(memory)
+
     def records(
         self,
         lines: Lines,
         sound: int,  # noqa: ARG002
         *,
         is_whole: bool,
-        before: Lines | None = None,
+        kept: bytes = b"",
     ) -> Iterator[Readable | Skipped | Issue]:
         """The records of some lines."""
-        memory = self._client.recall(None)
-        if memory is not None and before is not None:
-            for offset, line in before:
-                for _ in self._client.items(line, offset, memory):
-                    pass
+        memory = self._client.recall(msgspec.msgpack.decode(kept) if kept else None)
         read = partial(self._client.items, memory=memory)
 
         def rest(line: bytes, offset: int) -> Iterable[Readable | Issue]:

@@ -132,13 +132,16 @@ class EntryReader(Protocol):
     def remembers(self) -> bool:
         """Whether `records` has to know the lines before those that it reads."""
 
+    def remember(self, lines: Lines, kept: bytes) -> bytes:
+        """What is to be known of some lines and of those before them, of which `kept` is what is known; none at the beginning."""
+
     def records(
-        self, lines: Lines, sound: int, *, is_whole: bool, before: Lines | None = None
+        self, lines: Lines, sound: int, *, is_whole: bool, kept: bytes = b""
     ) -> Iterator[Readable | Skipped | Issue]:
         """The records of some lines; up to `sound` each line is known to be one whole record.
 
-        With `is_whole` the lines go on to the end of the file; otherwise they may end inside of one. `before` are the lines from
-        the beginning of the file up to these.
+        With `is_whole` the lines go on to the end of the file; otherwise they may end inside of one. `kept` is what is known of
+        the lines before them.
         """
 
     def line(self, line: bytes, offset: int) -> Iterable[Readable | Issue]:

@@ -25,6 +25,8 @@ from hansard.thread.structure import typed_lines
 _RAW_BYTES = 2000  # of a line that cannot be read
 _SHORT_JUNK = 64  # bytes
 
+_STEP = 2 << 20  # bytes between two places at which the memory of a client is kept
+_MEMORIES = 8  # transcripts
 _LONG_USER = {"compact_summary": "summary", "command_output": "output", "bash_output": "output"}
 _LONG_SYSTEM = {"local_command": "output", "api_error": "error", "informational": "note", "away_summary": "note"}
 
@@ -262,7 +264,7 @@ class ThreadReader:
             " WHERE c.id BETWEEN ? AND ? AND c.tool_use_id = ?",
             (place, place + call.record.length, tool_use_id),
         )
-        for record in islice(self._decoded(row[0] - self.low, None), 1) if row is not None else ():
+        for record in islice(self._decoded(row[0] - self.low, None, is_alone=True), 1) if row is not None else ():
             if not isinstance(record, Readable):
                 return
             for part in record.parts():
@@ -290,18 +292,40 @@ class ThreadReader:
             else:
                 self._skip(part.kind)
 
-    def _decoded(self, start: int, end: int | None) -> Iterator[Readable | Skipped | Issue]:
-        """The records from one offset up to another, and what of the lines cannot be read."""
+    def _decoded(self, start: int, end: int | None, *, is_alone: bool = False) -> Iterator[Readable | Skipped | Issue]:
+        """The records from one offset up to another, and what of the lines cannot be read.
+
+        `is_alone`: without what the lines before them say about them.
+        """
         if self.longest is not None and (long := long_record(self.reader, self.low + start, self.longest)) is not None:
             yield long
             start += long.length + 1
             if end is not None and start >= end:
                 return
         lines = self.client.lines(self.record.read(self.transcript, start, end), start)
-        before = None
-        if start and self.entry_reader.remembers:
-            before = self.client.lines(self.record.read(self.transcript, 0, start), 0)
-        yield from self.entry_reader.records(lines, self.sound, is_whole=end is None, before=before)
+        kept = self._remembered(start) if self.entry_reader.remembers and not is_alone else b""
+        yield from self.entry_reader.records(lines, self.sound, is_whole=end is None, kept=kept)
+
+    def _remembered(self, start: int) -> bytes:
+        """What the client has to know of the lines before an offset; kept at steps, so that windows of a long thread cost no more than one."""
+        known: dict[int, dict[int, bytes]] = self.reader.per_revision("memories", lambda _reader: {})
+        if len(known) > _MEMORIES and self.transcript not in known:
+            known.clear()
+        places = known.setdefault(self.transcript, {0: b""})
+        place = max(place for place in places if place <= start)
+        kept, step = places[place], _STEP
+        while place < start:
+            end = min(place + step, start)
+            lines = self.client.lines(self.record.read(self.transcript, place, end), place)
+            kept = self.entry_reader.remember(lines, kept)
+            if lines.offset == place:  # it ends inside of a line
+                if end == start:
+                    break
+                step *= 2
+            else:
+                place, step = lines.offset, _STEP
+                places[place] = kept
+        return kept
 
     def _skip(self, kind: str) -> None:
         self.not_shown[kind] = self.not_shown.get(kind, 0) + 1

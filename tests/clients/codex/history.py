@@ -31,6 +31,8 @@ PATCH = """*** Begin Patch
 *** Delete File: old.txt
 *** End Patch"""
 
+PATCHED = "Success. Updated the following files:\nA tides.py\nM README.md\nD old.txt\n"
+
 
 class Rollout:
     """Lines of one thread."""
@@ -106,7 +108,11 @@ def main_thread() -> Rollout:
     made.spend(1000, 400, 50, times=2)
     made.item("custom_tool_call", name="apply_patch", call_id="call_2", input=PATCH)
     made.event("patch_apply_end", call_id="call_2", success=True, changes={})
-    made.item("custom_tool_call_output", call_id="call_2", output='{"output":"Success.","metadata":{"exit_code":0}}')
+    made.item(
+        "custom_tool_call_output",
+        call_id="call_2",
+        output=json.dumps({"output": PATCHED, "metadata": {"exit_code": 0}}),
+    )
     made.call(
         "call_3", "spawn_agent", {"message": "Count the gulls"}, json.dumps({"agent_id": CHILD, "nickname": "Ada"})
     )

@@ -51,13 +51,17 @@ class EntryReader:
 
     remembers = False
 
+    def remember(self, lines: Lines, kept: bytes) -> bytes:  # noqa: ARG002
+        """Every line says all that is to be known of it."""
+        return kept
+
     def records(
         self,
         lines: Lines,
         sound: int,
         *,
         is_whole: bool,
-        before: Lines | None = None,  # noqa: ARG002
+        kept: bytes = b"",  # noqa: ARG002
     ) -> Iterator[Readable | Skipped | Issue]:
         """The records of some lines; up to `sound` each line is known to be one whole record.
 

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from hansard.clients.codex.patches import BEGIN, patch_of, read_patch
+from hansard.clients.codex.patches import BEGIN, listed_files, patch_of, read_patch
 from hansard.clients.generic import CALL, IMAGE, RESULT, TEXT, THINKING, Block, Record, Usage
 from hansard.clients.state import digest
 from hansard.lazy_regex import lazy_compile
@@ -404,7 +404,7 @@ def _output(item: dict[str, Any], memory: Memory) -> Record:
             agent_id = ""
     blocks = [
         Block(RESULT, text, call_id=_numbered(call_id, number), is_error=is_error, agent_id=agent_id)
-        for number in range(1, memory.patches.pop(call_id, 1) + 1)
+        for number in range(1, (memory.patches.pop(call_id, 0) or listed_files(text) or 1) + 1)
     ]
     return _placed(Record("user", blocks=blocks), memory, call_id)
 

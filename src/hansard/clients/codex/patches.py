@@ -13,6 +13,8 @@ BEGIN, END = "*** Begin Patch", "*** End Patch"
 _FILE = lazy_compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\r?$")
 _MOVE = "*** Move to: "
 _MOST_FILES = 500
+_UPDATED = "Success. Updated the following files:\n"
+_HEAD = 400  # characters before that
 
 
 class FilePatch(Struct, frozen=True):
@@ -52,6 +54,15 @@ def patch_of(command: str) -> str:
     head = command[:start].split("\n", 1)[0].strip() if start >= 0 else ""
     is_patch = 0 <= start < end and head.split("&&")[-1].split()[:1] in (["apply_patch"], ["applypatch"])
     return command[start : end + len(END)] if is_patch else ""
+
+
+def listed_files(output: str) -> int:
+    """How many files an output of `apply_patch` says were changed; 0 for any other output."""
+    start = output.find(_UPDATED, 0, _HEAD)
+    if start < 0:
+        return 0
+    lines = output[start + len(_UPDATED) :].strip("\n").split("\n")
+    return min(sum(line[:2] in ("A ", "M ", "D ") for line in lines), _MOST_FILES)
 
 
 def read_patch(patch: str) -> Iterator[FilePatch]:
