@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import sqlite3
 import subprocess
 import sys
@@ -432,3 +433,43 @@ def test_a_tool_that_runs_is_not_answered_yet(root: Path, writer: Database, tmp_
     with hansard.open(tmp_path / "home", [root]) as h:
         h.sync()
         assert list(h.reader.rows("SELECT tool, result_id FROM tool_calls")) == [("bash", None)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_number_of_syncs_gives_the_same_answers(root: Path, writer: Database, tmp_path: Path, seed: int) -> None:
+    """A session that grows, changes and is reordered, read at random moments."""
+    dice = random.Random(seed)
+    writer.session(SESSION, "Tides")
+    moments: list[int] = []
+    complete: set[int] = set()
+    clock = BEGAN + 10**6  # of the rows, which never goes back
+
+    def message(moment: int) -> None:
+        is_complete = moment in complete or dice.random() < 0.7  # tokens that were spent stay spent
+        if is_complete:
+            complete.add(moment)
+        made = {**answer(moment, output=3), **({} if is_complete else {"time": {"created": moment}, "tokens": {}})}
+        data = made if moment % 2 else {**USER, **({"summary": {"diffs": []}} if is_complete else {})}
+        id_ = writer.message(SESSION, moment, data, prompt(f"{dice.random()} said"))
+        writer.db.execute("UPDATE message SET time_updated = ? WHERE id = ?", (clock, id_))
+
+    with hansard.open(tmp_path / "home", [root]) as h:
+        for step in range(40):
+            clock += 1000
+            kind = dice.choice(["new", "new", "new", "again", "before", "title", "sync", "sync"])
+            if kind == "new" or (not moments and kind in ("again", "before")):
+                moments.append(BEGAN + 1000 * (len(moments) + 10))
+                message(moments[-1] + step % 2)
+                moments[-1] += step % 2
+            elif kind == "again":
+                message(dice.choice(moments))
+            elif kind == "before":
+                moments.append(dice.choice(moments) - 2 * dice.randrange(1, 400))
+                message(moments[-1])
+            elif kind == "title":
+                writer.session(SESSION, f"Tides {step}", moment=clock)
+            else:
+                h.sync()
+        h.sync()
+        assert answers(h) == fresh(root, tmp_path / "other")
+        assert not h.verify(full=True).mismatches
