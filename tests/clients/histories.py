@@ -26,6 +26,7 @@ from tests.clients.gemini import history as gemini
 from tests.clients.goose import history as goose
 from tests.clients.opencode import history as opencode
 from tests.clients.qwen import history as qwen
+from tests.clients.zed import history as zed
 
 _TASK = (cline.write, cline.TASK, "Emden", 2, 3, (20, 40, 80, 60), False)
 
@@ -68,4 +69,5 @@ HISTORIES: dict[str, History] = {
     "cursor": _rows(cursor.write, cursor.SESSION, "Emden", 1, 2, (120, 30, 0, 0)),
     "goose": _rows(goose.write, goose.SESSION, "Emden", 1, 2, (303, 44, 0, 0)),
     "opencode": _rows(opencode.write, opencode.SESSION, "Norddeich", 2, 4, (48, 75, 1600, 400)),
+    "zed": _rows(zed.write, zed.SESSION, "Emden", 1, 2, (50, 20, 7, 5)),
 }

@@ -27,6 +27,7 @@ from tests.clients.cursor import history as cursor
 from tests.clients.goose import history as goose
 from tests.clients.opencode import history as opencode
 from tests.clients.opencode.history import BEGAN, SESSION, Database, answer, prompt, tool
+from tests.clients.zed import history as zed
 
 PROJECT = Path(__file__).resolve().parents[2]
 USER = opencode.USER
@@ -473,3 +474,21 @@ def test_any_number_of_syncs_gives_the_same_answers(root: Path, writer: Database
         h.sync()
         assert answers(h) == fresh(root, tmp_path / "other")
         assert not h.verify(full=True).mismatches
+
+
+def test_a_session_that_cannot_be_read_does_not_stop_the_others(tmp_path: Path) -> None:
+    root = tmp_path / "threads"
+    root.mkdir()
+    zed.write(root)
+    with closing(sqlite3.connect(root / "threads.db")) as db:
+        db.execute("UPDATE threads SET data = '{\"messages\":{}}' WHERE id = 'older'")
+        db.commit()
+    with hansard.open(tmp_path / "home", [root]) as h:
+        report = h.sync()
+        assert any("a session cannot be read: rows/older.jsonl" in line for line in report.unreadable)
+        assert answers(h)[zed.SESSION][1] == 1
+        with closing(sqlite3.connect(root / "threads.db")) as db:
+            db.execute("UPDATE threads SET data = '{\"messages\":[]}' WHERE id = 'older'")
+            db.commit()
+        assert not h.sync().unreadable
+        assert list(h.reader.rows("SELECT reason FROM issues WHERE detail LIKE '%content of the thread%'"))

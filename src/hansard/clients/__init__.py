@@ -145,6 +145,16 @@ BUILT_IN: dict[str, BuiltIn] = {
         ("$QWEN_RUNTIME_DIR/projects", "$QWEN_HOME/projects", "~/.qwen/projects"),
         ("projects/*/chats", "tmp/*/chats"),
     ),
+    "zed": BuiltIn(
+        "hansard.clients.zed.client:Zed",
+        (
+            "~/.local/share/zed/threads",
+            "$XDG_DATA_HOME/zed/threads",
+            "~/Library/Application Support/Zed/threads",
+            "$LOCALAPPDATA/Zed/threads",
+        ),
+        ("threads.db",),
+    ),
 }
 """By name; Claude Code, which everything else is measured by, is not among them."""
 IMPORTED = {

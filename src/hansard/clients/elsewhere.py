@@ -19,7 +19,6 @@ _OTHERS = {
     "droid": ("~/.factory/sessions",),
     "kiro": ("~/.kiro/sessions", "~/.local/share/kiro-cli"),
     "windsurf": ("~/.codeium/windsurf/cascade",),
-    "zed": ("~/.local/share/zed/threads", "~/Library/Application Support/Zed/threads"),
 }
 _MOST_FILES = 10_000
 

@@ -45,6 +45,21 @@ def lines_of(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
 
 
+def hunks_of(diff: str) -> Iterator[Hunk]:
+    """The hunks of a unified diff of one file."""
+    lines: list[str] = []
+    is_inside = False
+    for line in diff.splitlines():
+        if line.startswith("@@"):
+            if lines:
+                yield Hunk(lines)
+            lines, is_inside = [], True
+        elif is_inside and line[:1] in ("+", "-", " "):
+            lines.append(line)
+    if lines:
+        yield Hunk(lines)
+
+
 class Said(Struct, frozen=True):
     """Something that was said: one of the kinds of `model.threads.Entry`, and its text."""
 

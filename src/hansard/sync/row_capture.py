@@ -9,6 +9,7 @@ a note that it was deleted, and a session that was deleted as a whole is marked 
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -17,11 +18,12 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+import apsw
 import msgspec
 from msgspec import Struct
 
 from hansard.clients.row_logs import DELETED, FACT, ID, UPDATE, RowClient, head
-from hansard.errors import StoreCorrupt
+from hansard.errors import HansardError, StoreCorrupt
 from hansard.record.store import GONE, LIVE, Known, Record
 from hansard.sources.databases import database_status
 from hansard.sources.foreign import has_journals, open_foreign
@@ -125,7 +127,7 @@ class RowCapture:
         ranks = self._ranks(root.client, client)
         rank = client.database_rank(path)
         listed: set[str] = set()
-        is_waiting = False
+        is_waiting, failures = False, list[str]()
         for log in client.row_logs(path, place, database):
             log_path = f"{root.layout.rows}/{log.path}.jsonl"
             if log_path in listed:
@@ -139,11 +141,19 @@ class RowCapture:
                     continue  # another database had it first
             elif known is not None and known.state == LIVE and known.last == _stamp(log) and not self._reread:
                 continue
-            is_waiting |= self._session(root_id, log_path, log, owner, known, client, database)
+            try:
+                is_waiting |= self._session(root_id, log_path, log, owner, known, client, database)
+            except (OSError, HansardError, apsw.Error):
+                raise
+            except Exception as error:  # noqa: BLE001 - any failure stays with its session, and the others are kept
+                failures.append(f"{log_path}: {type(error).__name__}: {error}")
             self._settle()
         if database is not None:
             database.check()
         self._mark_gone(root_id, path, listed)
+        if failures:
+            more = f" ({len(failures)} sessions in all)" if len(failures) > 1 else ""
+            raise OSError(errno.EINVAL, f"a session cannot be read: {failures[0]}{more}", place)
         return is_waiting
 
     def _is_elsewhere(self, log_path: str, rank: int, ranks: dict[int, dict[bytes, int]]) -> bool:

@@ -102,16 +102,14 @@ def _value(database: ForeignDatabase, table: str, key: str) -> bytes | None:
 
 
 def _units(database: ForeignDatabase, id_: str, folders: Any) -> Iterator[Unit]:
-    composer = _composer(database, id_)
-    if composer is None:
-        return
+    composer = _composer(database, id_) or _Composer()
     is_working = composer.status == "generating" or bool(composer.generatingBubbleIds)
     folder = "" if composer.workspaceIdentifier else folders().get(id_, "")
     yield Unit("composer", partial(_facts, database, id_, folder, is_complete=not is_working), is_fact=True)
-    if not composer.fullConversationHeadersOnly:
-        yield from _inline(composer.conversation or [])
+    if composer.conversation and not composer.fullConversationHeadersOnly:
+        yield from _inline(composer.conversation)
         return
-    listed = [str(header.get("bubbleId")) for header in composer.fullConversationHeadersOnly]
+    listed = [str(header.get("bubbleId")) for header in composer.fullConversationHeadersOnly or ()]
     prefix = f"bubbleId:{id_}:"
     keys = database.rows(
         "SELECT key FROM cursorDiskKV WHERE key >= ? AND key < ? ORDER BY key", (prefix, f"bubbleId:{id_};")
@@ -134,10 +132,10 @@ def _facts(database: ForeignDatabase, id_: str, folder: str, *, is_complete: boo
     key = f"composerData:{id_}"
     body = Body()
     value = _value(database, "cursorDiskKV", key)
-    if value is not None:
+    with contextlib.suppress(*REFUSED):
         kept = {
             name: raw
-            for name, raw in msgspec.json.decode(value, type=dict[str, msgspec.Raw]).items()
+            for name, raw in msgspec.json.decode(value or b"{}", type=dict[str, msgspec.Raw]).items()
             if name not in _SECRET
         }
         body.add("cursorDiskKV", [(_COLUMNS, [("text", key), ("text", msgspec.json.encode(kept))])])

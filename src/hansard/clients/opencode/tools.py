@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hansard.clients.entries import Change, lines_of
-from hansard.clients.generic import CALL, RESULT, Block, Content, Hunk, Replacement
+from hansard.clients.entries import Change, hunks_of, lines_of
+from hansard.clients.generic import CALL, RESULT, Block, Content, Replacement
 from hansard.clients.tools import (
     Ask,
     Edit,
@@ -102,22 +102,7 @@ def _writes(
         for file in metadata.get("files") or ():
             kind = {"add": "create", "delete": "edit"}.get(text_of(file, "type"), "edit")
             patch = text_of(file, "diff") or text_of(file, "patch")
-            yield text_of(file, "movePath") or text_of(file, "filePath"), kind, [*hunks(patch)], patch
-
-
-def hunks(diff: str) -> Iterator[Hunk]:
-    """The hunks of a unified diff of one file."""
-    lines: list[str] = []
-    is_inside = False
-    for line in diff.splitlines():
-        if line.startswith("@@"):
-            if lines:
-                yield Hunk(lines)
-            lines, is_inside = [], True
-        elif is_inside and line[:1] in ("+", "-", " "):
-            lines.append(line)
-    if lines:
-        yield Hunk(lines)
+            yield text_of(file, "movePath") or text_of(file, "filePath"), kind, [*hunks_of(patch)], patch
 
 
 def tool_input(tool: str, given: Any) -> ToolInput | None:  # noqa: PLR0911 - one for each tool
