@@ -29,10 +29,13 @@ class DocumentLines(Lines):
     A reader that begins in the middle, where an object begins or one ended, gets the objects from there on.
     """
 
-    def __init__(self, pieces: Iterable[bytes], offset: int, before: re.Pattern[bytes] | Opening) -> None:
-        """`before` finds the bracket that opens the list, which may be all of the document: a pattern up to there, or a function."""
+    def __init__(
+        self, pieces: Iterable[bytes], offset: int, before: re.Pattern[bytes] | Opening, *, is_list: bool = False
+    ) -> None:
+        """`before` finds the bracket that opens the list: a pattern up to there, or a function. With `is_list` there is no more."""
         super().__init__(pieces, offset)
         self._before = before
+        self._is_list = is_list
         self._data, self._start = b"", offset
 
     def between(self, start: int, end: int) -> bytes:
@@ -59,7 +62,7 @@ class DocumentLines(Lines):
             end = place + stop
             yield first + place + start, data[place + start : end]
         tail = data[end:]
-        if _is_end(tail):
+        if tail.strip() == b"]" if self._is_list else _is_end(tail):
             yield first + end, tail
             self.offset = first + len(data)
         else:  # more is to come
@@ -172,11 +175,8 @@ def list_start(data: bytes, name: bytes, depth: int) -> int:
 
 def _is_end(tail: bytes) -> bool:
     """Whether this is all that a document has behind the last object of its list."""
-    rest = tail.strip(_BETWEEN)
-    if rest == b"]":
-        return True
     try:
-        msgspec.json.decode(b'{"":[' + rest)
+        msgspec.json.decode(b'{"":[' + tail.lstrip(_BETWEEN))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     return True

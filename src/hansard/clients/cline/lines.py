@@ -24,7 +24,7 @@ class TaskLines(DocumentLines):
     """Messages, one at a time."""
 
     def __init__(self, pieces: Iterable[bytes], offset: int) -> None:
-        super().__init__(pieces, offset, _LIST)
+        super().__init__(pieces, offset, _LIST, is_list=True)
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         held: tuple[int, bytes] | None = None
