@@ -23,6 +23,7 @@ _LONGEST = 1 << 16  # bytes of a package's entry points; larger buffers cost a s
 __all__ = [
     "BUILT_IN",
     "CLAUDE_CODE",
+    "EDITORS",
     "GROUP",
     "IMPORTED",
     "BuiltIn",
@@ -76,12 +77,20 @@ class BuiltIn(NamedTuple):
         return False
 
 
-_EDITORS = (
-    *("~/.config/Code", "~/.config/Code - Insiders", "~/.config/VSCodium", "~/.config/Cursor", "~/.config/Windsurf"),
-    *("~/Library/Application Support/Code", "~/Library/Application Support/Cursor", "$APPDATA/Code", "$APPDATA/Cursor"),
-    *("~/.vscode-server", "~/.cursor-server", "~/.local/share/code-server", "$XDG_CONFIG_HOME/Code"),
+EDITORS = tuple(
+    f"{place}/{app}/User"
+    for place in ("~/.config", "$XDG_CONFIG_HOME", "~/Library/Application Support", "$APPDATA")
+    for app in ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf", "Positron", "Trae")
+) + (
+    *("~/.vscode-server/data/User", "~/.vscode-server-insiders/data/User", "~/.vscodium-server/data/User"),
+    *("~/.cursor-server/data/User", "~/.windsurf-server/data/User", "~/.local/share/code-server/User"),
 )
-"""Folders of editors that are built from VS Code."""
+"""Where editors that are built from VS Code keep what their extensions and windows store, on Linux, macOS and Windows."""
+_TASKS = {
+    "cline": "saoudrizwan.claude-dev",
+    "roo": "rooveterinaryinc.roo-cline",
+    "kilo": "kilocode.kilo-code",
+}
 BUILT_IN: dict[str, BuiltIn] = {
     "codex": BuiltIn(
         "hansard.clients.codex.client:Codex",
@@ -127,14 +136,17 @@ BUILT_IN: dict[str, BuiltIn] = {
     **{
         name: BuiltIn(
             f"hansard.clients.cline.client:{name.capitalize()}",
-            (*_EDITORS, "$CLINE_DATA_DIR", "$CLINE_DIR", "~/.cline"),
+            (
+                *(f"{user}/globalStorage/{extension}/tasks" for user in EDITORS),
+                *(("$CLINE_DATA_DIR/tasks", "$CLINE_DIR/data/tasks", "~/.cline/data/tasks") if name == "cline" else ()),
+            ),
             ("tasks/*/ui_messages.json", "tasks/*/claude_messages.json"),
         )
-        for name in ("cline", "roo", "kilo")
+        for name, extension in _TASKS.items()
     },
     "copilot-chat": BuiltIn(
         "hansard.clients.copilot_chat.client:CopilotChat",
-        _EDITORS,
+        tuple(f"{user}/workspaceStorage" for user in EDITORS),
         ("workspaceStorage/*/chatSessions", "globalStorage/emptyWindowChatSessions"),
     ),
     "gemini": BuiltIn(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import hansard
 from hansard.clients.gemini.client import GeminiCli
 from hansard.clients.protocol import NEVER_DELETED
 from hansard.clients.tools import Edit, Shell
@@ -217,3 +218,23 @@ def test_files_and_roots(tmp_path: Path) -> None:
     for retention, days in (({"enabled": False}, NEVER_DELETED), ({"maxAge": "2w"}, 14)):
         (tmp_path / ".gemini/settings.json").write_text(json.dumps({"general": {"sessionRetention": retention}}))
         assert CLIENT.cleanup_days(root) == days
+
+
+def test_files_of_one_session_count_once(tmp_path: Path) -> None:
+    """A resume after an update, or in another minute, goes on in a new file, which begins with a snapshot of the old one."""
+    chats = tmp_path / "root/tmp/tides/chats"
+    chats.mkdir(parents=True)
+    before = [user("u1", "When is high tide?"), gemini("g1", "At noon.", tokens=TOKENS)]
+    (chats / "session-2026-11-01T10-00-g1.json").write_text(json.dumps({**SESSION, "messages": before}, indent=2))
+    more = (user("u2", "And low tide?"), gemini("g2", "At six.", tokens=TOKENS))
+    (chats / "session-2026-11-01T10-01-g1.jsonl").write_bytes(log(SESSION, {"$set": {"messages": before}}, *more))
+    with hansard.open(tmp_path / "home", [tmp_path / "root"]) as h:
+        h.sync()
+        (session,) = h.sessions(limit=None).sessions
+        assert (session.session_id, session.prompts) == ("g1", 2)
+        assert [entry.text for entry in h.read("g1").entries() if entry.kind == "prompt"] == [
+            "When is high tide?",
+            "And low tide?",
+        ]
+        totals = h.usage(by="total").totals
+        assert (totals.api_messages, totals.output_tokens, totals.cache_read_tokens) == (2, 30, 80)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from hansard.clients.app_folders import user_folders
+from hansard.clients import EDITORS, places_of
 from hansard.clients.cline.decode import SHELL, Memory, decode
 from hansard.clients.cline.lines import TaskLines
 from hansard.clients.generic import GenericClient, Record
@@ -67,8 +67,9 @@ class Cline(GenericClient):
 
     def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:
         """The extension's folder in every editor that is built from VS Code."""
-        found = [os.path.join(user, "globalStorage", self.extension) for user in user_folders(environ, home)]
-        return [path for path in [*self._own(environ, home), *found] if os.path.isdir(os.path.join(path, "tasks"))]
+        found = [os.path.join(user, "globalStorage", self.extension) for user in places_of(EDITORS, environ, home)]
+        places = dict.fromkeys([*self._own(environ, home), *found])
+        return [path for path in places if os.path.isdir(os.path.join(path, "tasks"))]
 
     def _own(self, environ: Mapping[str, str], home: str) -> list[str]:
         """CLINE_DATA_DIR, CLINE_DIR, or `~/.cline`."""

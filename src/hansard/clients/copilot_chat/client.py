@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from hansard.clients.app_folders import user_folders
+from hansard.clients import EDITORS, places_of
 from hansard.clients.copilot_chat.decode import Memory, decode, opening
 from hansard.clients.copilot_chat.tools import KINDS, tool_input
 from hansard.clients.documents import DocumentLines, SplitLines, first_line, is_in_document, list_start
@@ -44,7 +44,7 @@ class CopilotChat(GenericClient):
 
     def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:
         """The `User` folder of every editor that is built from VS Code and has chats."""
-        return [path for path in user_folders(environ, home) if _has_chats(path)]
+        return [path for path in dict.fromkeys(places_of(EDITORS, environ, home)) if _has_chats(path)]
 
     def open_root(self, path: str) -> Root | None:
         """A `User` folder with chats."""
