@@ -77,11 +77,12 @@ class BuiltIn(NamedTuple):
         return False
 
 
-EDITORS = tuple(
-    f"{place}/{app}/User"
-    for place in ("~/.config", "$XDG_CONFIG_HOME", "~/Library/Application Support", "$APPDATA")
-    for app in ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf", "Positron", "Trae")
-) + (
+EDITORS = (
+    *(
+        f"{place}/{app}/User"
+        for place in ("~/.config", "$XDG_CONFIG_HOME", "~/Library/Application Support", "$APPDATA")
+        for app in ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf", "Positron", "Trae")
+    ),
     *("~/.vscode-server/data/User", "~/.vscode-server-insiders/data/User", "~/.vscodium-server/data/User"),
     *("~/.cursor-server/data/User", "~/.windsurf-server/data/User", "~/.local/share/code-server/User"),
 )
