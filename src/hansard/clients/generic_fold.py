@@ -177,6 +177,8 @@ class GenericFold(RowFold):
         name = call.name if call is not None else None
         self.rows.blocks.append((block_id, number, RESULT, block.call_id, name, result.is_error))
         if call is not None:
+            if block.written is not None:
+                call.added, call.removed = _lines_changed(block.written)
             self._pair(call, result)
         elif block.call_id:
             self.keep_early(block.call_id, result)

@@ -70,6 +70,11 @@ def as_object(value: Any) -> Any:
     return value
 
 
+def bare_diff(diff: str) -> str:
+    """A unified diff of one file without what comes before its first hunk."""
+    return diff[start:] if (start := diff.find("@@ -")) > 0 and diff[start - 1] == "\n" else diff
+
+
 def hunks(diff: str) -> list[Change]:
     """The hunks of a unified diff."""
     found: list[Change] = []

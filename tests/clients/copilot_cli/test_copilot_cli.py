@@ -158,7 +158,7 @@ def test_edits_commands_and_servers() -> None:
         )
     )
     assert (call.blocks[0].path, call.blocks[0].change) == ("/work/a.py", "edit")
-    assert result.blocks[0].patch == diff
+    assert result.blocks[0].patch == diff[diff.index("@@") :]
     assert [change.lines for change in result.blocks[0].written or ()] == [[" same", "-one", "+two"]]  # type: ignore[union-attr]
     assert shell.blocks[0].command == "ls"
     assert server.blocks[0].tool == "mcp__gh__list"

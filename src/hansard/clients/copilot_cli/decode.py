@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from hansard.clients.copilot_cli.tools import SHELLS, changes_of
 from hansard.clients.copilot_cli.usage import Tokens
 from hansard.clients.generic import CALL, CONVERSATION, IMAGE, RESULT, TEXT, THINKING, Block, Record
-from hansard.clients.values import as_object, decode_object, hunks, milliseconds, string, table, tables
+from hansard.clients.values import as_object, bare_diff, decode_object, hunks, milliseconds, string, table, tables
 from hansard.model.tools import MCP
 
 if TYPE_CHECKING:
@@ -123,5 +123,5 @@ def _result(data: dict[str, Any]) -> Block:
     block = Block(RESULT, text, call_id=string(data, "toolCallId"), is_error=is_error)
     details = string(result, "detailedContent").lstrip("\n")
     if details.startswith("diff --git ") and not is_error:
-        block.patch, block.written = details, hunks(details)
+        block.patch, block.written = bare_diff(details), hunks(details)
     return block

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hansard.clients import tools as t
 from hansard.clients.entries import Change, Content, Replacement, lines_of
 from hansard.clients.tools import facts_of, text_of
-from hansard.clients.values import hunks, string, table, tables
+from hansard.clients.values import bare_diff, hunks, string, table, tables
 from hansard.lazy_regex import lazy_compile
 from hansard.model.tools import MCP
 
@@ -161,7 +161,7 @@ def written(display: Any) -> tuple[str, str, list[Change]]:
     if not diff or (isinstance(display, dict) and display.get("fileDiffTruncated") is True):
         return "", "", []
     is_new = display.get("isNewFile") is True or display.get("originalContent", "") is None
-    return diff, "create" if is_new else "", hunks(diff)
+    return bare_diff(diff), "create" if is_new else "", hunks(diff)
 
 
 def bare_output(output: str) -> str:
