@@ -147,7 +147,7 @@ class Trial:
             return f"exit {done.returncode}: {(done.stdout + done.stderr).strip()[:90]!r}"
         size, request = _seen[-1]
         text = json.dumps(request["messages"])
-        turns = [prompt.split()[0] for prompt in PROMPTS if f'"{prompt}' in text]
+        turns = [prompt.split()[0] for prompt in PROMPTS if prompt in text]
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
         return f"model saw {', '.join(turns) or 'no earlier prompt'}; request {size:,} bytes, {spent:.1f} s, peak so far {peak} MiB"
 

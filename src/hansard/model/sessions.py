@@ -100,6 +100,7 @@ class SessionCopy(Struct, frozen=True):
     joined: int  # beginnings that now continue what was before them
     dated: int  # records without a valid time
     leaves: int  # names of last records that did not exist
+    compacted: int  # bytes of the oldest messages that were put behind a compaction
     context_bytes: int  # what the client sends of it: all messages since the last compaction
 
     @property
@@ -108,7 +109,7 @@ class SessionCopy(Struct, frozen=True):
 
     @property
     def is_slimmer(self) -> bool:
-        return bool(self.results or self.pictures or self.left_out)
+        return bool(self.results or self.pictures or self.left_out or self.compacted)
 
 
 class Remarks(Struct, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import tracemalloc
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hansard.clients.claude_code import copies
-from hansard.clients.claude_code.copies import NEWEST, copy_session
+from hansard.clients.claude_code.copies import CONTEXT, NEWEST, copy_session
 from hansard.model.sessions import SessionCopy
 from tests.clients.claude_code.making import SESSION, assistant, line, text, tool_result, tool_use, user
 
@@ -186,6 +187,39 @@ def test_old_results_become_notes_and_new_ones_stay() -> None:
     assert sum(len(json.dumps(record["message"])) for record in kept) <= NEWEST
 
 
+def test_what_is_too_much_for_the_model_goes_behind_a_compaction() -> None:
+    before = [user("the task", uuid="first"), *bulky(600, size=2_000), user("go on", uuid="last", parentUuid="end")]
+    before[1]["parentUuid"] = "first"
+    data = encoded(before)
+    facts, after = copied(data, slim=True)
+    assert_chains(after)
+    assert facts.compacted > 0
+    assert 0 < facts.context_bytes <= CONTEXT + 20_000
+    (at,) = (at for at, record in enumerate(after) if record.get("subtype") == "compact_boundary")
+    boundary, summary, begin = after[at : at + 3]
+    assert (boundary["parentUuid"], summary["parentUuid"]) == (None, boundary["uuid"])
+    assert begin["parentUuid"] == summary["uuid"]
+    assert begin["type"] == "assistant"
+    assert boundary["logicalParentUuid"] == after[at - 1]["uuid"]
+    assert summary["isCompactSummary"] is True
+    told = summary["message"]["content"]
+    offset = int(re.findall(r"- the task \[@(\d+)\]", told)[0])
+    assert json.loads(data[offset : data.index(b"\n", offset)])["uuid"] == "first"
+    assert "- start [@" in told
+    calls = {block["id"] for record in after[at:] for block in content(record) if block.get("type") == "tool_use"}
+    results = {
+        block["tool_use_id"] for record in after[at:] for block in content(record) if block["type"] == "tool_result"
+    }
+    assert calls == results  # no pair is torn apart
+    rest = [record for record in after if record is not boundary and record is not summary]
+    assert [record["uuid"] for record in rest] == [record["uuid"] for record in before]
+
+
+def content(record: dict[str, Any]) -> list[dict[str, Any]]:
+    found = record["message"]["content"] if "message" in record else []
+    return found if isinstance(found, list) else []
+
+
 def test_pictures_become_notes() -> None:
     data = base64.b64encode(b"x" * 200_000).decode()
     picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
@@ -271,13 +305,16 @@ def test_every_chain_of_any_copy_resolves(lines: list[bytes], ends: list[bytes],
     data = b"".join(one + end for one, end in zip(lines, [*ends, *[b"\n"] * 25], strict=False))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(copies, "NEWEST", 4_000)
-        _, after = copied(data, slim=slim, join=join)
+        patch.setattr(copies, "CONTEXT", 50)
+        facts, after = copied(data, slim=slim, join=join)
         _, sound = copied(data)
     assert_chains(after)
     assert all(record["sessionId"] == NEW for record in after if "sessionId" in record)
     order = [json.dumps([record.get("type"), record.get("uuid")]) for record in sound]
     rest = iter(order)
-    assert all(json.dumps([record.get("type"), record.get("uuid")]) in rest for record in after)  # the same order
+    own = [record for record in after if not (facts.compacted and "compactMetadata" in record and "level" in record)]
+    own = [record for record in own if not record.get("isCompactSummary")]
+    assert all(json.dumps([record.get("type"), record.get("uuid")]) in rest for record in own)  # the same order
     if not slim:
         assert len(after) == len(sound)
     if join:

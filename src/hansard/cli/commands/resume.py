@@ -160,11 +160,13 @@ def _changes(copy: SessionCopy) -> list[str]:
         (copy.dated, "record", "given a valid time"),
         (copy.leaves, "name of a last record that does not exist", "left out"),
     ]
+    behind = f"{size(copy.compacted)} of the oldest messages put behind a compaction that lists their prompts"
     smaller = 100 - 100 * copy.bytes // max(1, copy.bytes_before)
     return [
         f"{size(copy.bytes_before)} become {size(copy.bytes)}" + (f" ({smaller} % less)" if smaller > 0 else ""),
-        f"about {short(copy.context_bytes // 3)} tokens since the last compaction",
+        f"about {short(copy.context_bytes // 3)} tokens for the model",
         *(f"{many(count, thing, _PLURALS.get(thing))} {what}" for count, thing, what in counts if count),
+        *([behind] if copy.compacted else []),
     ]
 
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw
 
+from hansard.clients.claude_code.compaction import BOUNDARY, Summary, compaction_records
 from hansard.clients.claude_code.decode import items, strict_object
 from hansard.clients.lines import REFUSED, Issue, Lines, fit, is_ordinary, length_of
 from hansard.lazy_regex import lazy_compile
@@ -25,10 +26,11 @@ Read = Callable[[], Iterable[bytes]]
 
 NEWEST = 256 << 10
 """Bytes of the newest tool results, pictures and attachments that a slim copy keeps."""
+CONTEXT = 360_000
+"""Bytes of messages that a slim copy sends to the model: about 120,000 tokens. Older ones are put behind a compaction."""
 _SMALL = 600  # bytes of a result, picture or attachment that is kept at any age
 _BEGINNING = 120  # characters of a replaced result that are kept
 _CONVERSATION = frozenset({"user", "assistant", "system", "attachment", "progress"})
-_BOUNDARY = "compact_boundary"
 # Of no use to a resumed conversation: the client writes requests and snapshots for its own caches and for the rewinding of files,
 # whose former contents belong to the old id; progress is history, and attachments are announced again if they are missing.
 _BULK = frozenset(
@@ -36,6 +38,9 @@ _BULK = frozenset(
 )
 _PEOPLES = frozenset({"queued_command"})  # attachments with words of people
 _NO_LEAF = "00000000-0000-0000-0000-000000000000"  # the client's own mark for the time before the first prompt
+
+_COUNTED = ("results", "pictures", "left_out", "dated", "leaves", "lines", "bytes", "context", "compacted")
+_COMMON = ("userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "timestamp")
 
 _any = msgspec.json.Decoder().decode
 _keys = msgspec.json.Decoder(dict[str, Raw]).decode
@@ -62,9 +67,16 @@ def copy_session(
     """Plan a copy under a new id: what it changes, and its content. With `join` later beginnings continue what was before them."""
     copier = _Copier(read, session_id, new_id, slim=slim, join=join)
     copier.survey()
-    for _ in copier.write():
-        pass
+    _run(copier.write())
+    if slim and copier.compact():
+        _run(copier.write())
     return copier.facts(), copier.write
+
+
+def _run(lines: Iterator[bytes]) -> None:
+    """Write to nowhere, for what is counted."""
+    for _ in lines:
+        pass
 
 
 class _Copier:
@@ -75,6 +87,11 @@ class _Copier:
         self._before: dict[str, str | None] = {}  # the record before, of records whose parent was not seen before them
         self._left_out: set[str] = set()
         self._old_until = 0  # offset before which bulk is replaced
+        self._trunk: set[str] = set()  # what the client sees: the last record and all above it
+        self._places: list[
+            tuple[str, int]
+        ] = []  # records before which a compaction may be, and the context before them
+        self._compacted_at = ""  # the record with a new compaction before it
         self._counts: dict[str, int] = {}
 
     # -- reading
@@ -102,7 +119,7 @@ class _Copier:
         name = _text(keys, "uuid") or str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self._old}:{offset}"))
         is_aside = bytes(keys.get("isSidechain", b"")) == b"true"
         side = f"aside {_text(keys, 'agentId')}" if is_aside else ""
-        is_start = is_aside or (kind == "system" and _text(keys, "subtype") == _BOUNDARY)
+        is_start = is_aside or (kind == "system" and _text(keys, "subtype") == BOUNDARY)
         return _Row(kind, name, _text(keys, "parentUuid") or None, side, is_start)
 
     # -- the first reading: chains and sizes
@@ -138,6 +155,10 @@ class _Copier:
                 break
         self._left_out = {name for offset, name in candidates if offset < self._old_until}
         self._mend(roots)
+        name = last.get("")
+        while name is not None:
+            self._trunk.add(name)
+            name = self._parents[name]
 
     def _mend(self, roots: set[str]) -> None:
         """Give every record a parent that exists, and end circles."""
@@ -204,9 +225,10 @@ class _Copier:
 
     def write(self) -> Iterator[bytes]:
         """The lines of the copy."""
-        counts = dict.fromkeys(("results", "pictures", "left_out", "dated", "leaves", "lines", "bytes", "context"), 0)
-        self._counts.update(counts)
-        moment = ""
+        self._counts.update(dict.fromkeys(_COUNTED, 0))
+        self._places.clear()
+        summary = Summary(self._old)
+        moment, is_begun = "", False
         for offset, keys in self._records():
             row = self._row(offset, keys)
             if row is not None:
@@ -216,10 +238,18 @@ class _Copier:
                 continue
             if "sessionId" in keys:
                 keys["sessionId"] = _raw(self._new)
-            line = _encode(keys) + b"\n"
-            self._count("lines")
-            self._count("bytes", len(line))
-            yield line
+            lines = [_encode(keys) + b"\n"]
+            if row is not None and row.uuid in self._trunk and "message" in keys:
+                if row.uuid == self._compacted_at and not is_begun:
+                    is_begun = True
+                    lines = self._compaction(keys, row, summary)
+                elif summary.take(row.kind, keys, offset):
+                    self._places.append((row.uuid, self._counts["context"]))
+                self._count("context", _content_size(keys["message"]))
+            for line in lines:
+                self._count("lines")
+                self._count("bytes", len(line))
+                yield line
 
     def _count(self, name: str, by: int = 1) -> None:
         self._counts[name] += by
@@ -246,16 +276,30 @@ class _Copier:
             if self._left_out and field in keys:
                 text = bytes(keys[field]).decode()
                 keys[field] = Raw(_UUID.sub(lambda found: self._kept(found[0]) or found[0], text).encode())
-        if row.kind == "system" and row.is_start and not row.side:
+        if row.kind == "system" and row.is_start and row.uuid in self._trunk:
             self._counts["context"] = 0
+            self._places.clear()
         if row.kind == "assistant" and "requestSessionId" not in keys:
             keys["requestSessionId"] = _raw(self._old)  # as in the client's own copies: who paid
-        if "message" in keys and row.kind in ("user", "assistant"):
-            if self._slim and row.kind == "user" and offset < self._old_until:
-                self._shorten(keys, offset)
-            if not row.side:
-                self._count("context", _content_size(keys["message"]))
+        if self._slim and row.kind == "user" and offset < self._old_until:
+            self._shorten(keys, offset)
         return True
+
+    def compact(self) -> bool:
+        """Put old messages behind a compaction if there are too many; whether there are."""
+        most = self._counts["context"] - CONTEXT
+        self._compacted_at = next((name for name, before in self._places if before >= most > 0), "")
+        return bool(self._compacted_at)
+
+    def _compaction(self, keys: Keys, row: _Row, summary: Summary) -> list[bytes]:
+        """A compaction as the client writes it, and the record behind it."""
+        common = {name: keys[name] for name in _COMMON if name in keys}
+        boundary, told = (str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self._new}:{row.uuid}:{n}")) for n in (1, 2))
+        parent, before = self._kept(self._parents[row.uuid]), self._counts["context"]
+        lines = compaction_records(common, boundary, told, parent, before // 3, summary.text())
+        self._counts.update(compacted=before, context=len(summary.text().encode()))
+        keys["parentUuid"] = _raw(told)
+        return [_encode(record) + b"\n" for record in (*lines, keys)]
 
     def _beside(self, keys: Keys) -> bool:
         """Change a record beside the conversation; False if it is left out."""
@@ -326,6 +370,7 @@ class _Copier:
             joined=counts["joined"],
             dated=counts["dated"],
             leaves=counts["leaves"],
+            compacted=counts["compacted"],
             context_bytes=counts["context"],
         )
 
