@@ -274,6 +274,7 @@ def _hand_off(trial: Trial, intact: bytes) -> None:
     trial.transcript.write_bytes(intact)
     made = trial.hansard("handoff", SESSION, "--to", "claude-code", "--yes")
     print(f"handed off to claude-code: {trial.claude('--resume', made['session_id'], 'omega')}")
+    print(f"  the opening: {'hansard handoff' in json.dumps(_seen[-1][1]['messages'])}")
     if trial.options.codex is None:
         return
     trial.codex.mkdir()
@@ -285,7 +286,8 @@ def _hand_off(trial: Trial, intact: bytes) -> None:
     if not _seen:
         raise SystemExit(done.stderr)
     text = json.dumps(_seen[-1][1]["input"])
-    print(f"handed off to codex: model saw {', '.join(p.split()[0] for p in PROMPTS if f'{p}' in text)}")
+    seen = [prompt.split()[0] for prompt in PROMPTS if prompt in text]
+    print(f"handed off to codex: model saw {', '.join(seen)}; the opening: {'handoff' in text}")
 
 
 if __name__ == "__main__":

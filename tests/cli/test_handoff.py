@@ -105,16 +105,24 @@ def test_a_new_session_of_another_client(run: Run, source: Path, work: Path, tmp
     assert not path.exists()
 
 
-def test_hansard_reads_what_it_hands_off(run: Run, source: Path) -> None:
-    answer = json.loads(
-        run("handoff", SESSION, "--to", "claude-code", "--config", str(source), "--yes", "--json").stdout
+@pytest.mark.parametrize("client", ["claude-code", "codex"])
+def test_hansard_reads_what_it_hands_off(run: Run, tmp_path: Path, client: str) -> None:
+    config = tmp_path / "config"
+    answer = json.loads(run("handoff", SESSION, "--to", client, "--config", str(config), "--yes", "--json").stdout)
+    session = json.loads(runner(config, tmp_path / "other")("sessions", "--json").stdout)["sessions"]
+    assert [item["session_id"] for item in session] == [answer["session_id"]]
+    assert session[0]["client"] == client
+    assert (session[0]["issues"], session[0]["output_tokens"], session[0]["prompts"]) == (0, 0, 2)
+    if client == "claude-code":
+        assert session[0]["title"].startswith("Print the tide table.")
+
+
+def test_nothing_said_is_nothing_to_hand_off(tmp_path: Path, work: Path) -> None:
+    write_log(
+        tmp_path / "quiet", SESSION, [{**said(1, "<local-command-stdout>ok</local-command-stdout>", cwd=str(work))}]
     )
-    session = json.loads(run("show", answer["session_id"], "--json").stdout)
-    assert session["session"]["title"].startswith("Print the tide table.")
-    assert session["session"]["issues"] == 0
-    assert session["session"]["output_tokens"] == 0
-    prompts = json.loads(run("sessions", "--json").stdout)["sessions"]
-    assert {item["session_id"] for item in prompts} == {SESSION, answer["session_id"]}
+    quiet = runner(tmp_path / "quiet", tmp_path / "store")
+    assert "nothing was said" in quiet("handoff", SESSION, "--to", "codex", code=1).stderr
 
 
 def test_a_brief(run: Run) -> None:
@@ -183,4 +191,6 @@ def test_any_conversation_is_valid_json(client: str, messages: list[Said]) -> No
     lines = [json.loads(line) for line in writer.compose(made, "/src", "A title", clean)]
     assert all(line for line in lines)
     assert texts(lines) == [(message.role, message.text) for message in clean]
+    noted = list(writer.compose(made, "/src", "A title", [Said("note", "look", moment_at(0))]))
+    assert any(b"look" in line for line in noted)
     assert made in writer.path(made, "/src")

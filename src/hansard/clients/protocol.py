@@ -151,7 +151,7 @@ class EntryReader(Protocol):
 class Said(Struct, frozen=True):
     """A message of a conversation that is continued in another client."""
 
-    role: Literal["user", "assistant"]
+    role: Literal["user", "assistant", "note"]  # a note is for the model, and nobody typed it
     text: str
     at: datetime
 

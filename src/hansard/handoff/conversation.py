@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.clients.protocol import Said
+from hansard.errors import NotFound
 from hansard.guard.passages import cut_to_tokens, estimate_tokens, safe_text
 from hansard.model.display import Checklist, Code, Console, Diff, Plain, Prose
 from hansard.thread.tool_views import USER
@@ -101,8 +102,10 @@ def compose_messages(session: Session, steps: Iterable[Step], tokens: int) -> tu
             _, size = newest.popleft()
             room += size
             left_out += 1
-    opening = Said("user", _opening(session, left_out), start)
-    return [opening, *([first] if first is not None else ()), *(message for message, _ in newest)], left_out
+    if first is None:
+        raise NotFound(f"nothing was said in session {session.session_id}")
+    opening = Said("note", _opening(session, left_out), start)
+    return [opening, first, *(message for message, _ in newest)], left_out
 
 
 def _merged(steps: Iterable[Step], start: datetime) -> Iterator[Said]:

@@ -56,8 +56,9 @@ class Writer:
                 sessionId=session_id,
                 version=_VERSION,
                 gitBranch="",
-                type=message.role,
+                type="assistant" if message.role == "assistant" else "user",
                 message=content,
+                isMeta=message.role == "note",
                 uuid=name,
                 timestamp=f"{message.at:%Y-%m-%dT%H:%M:%S}.{message.at.microsecond // 1000:03}Z",
             )

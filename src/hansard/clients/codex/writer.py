@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 _VERSION = "0.0.0"  # of a client that never was: no real one wrote these lines
 
-_FORMS = {"user": ("input_text", "user_message"), "assistant": ("output_text", "agent_message")}
+# The role, the kind of text and the event of a message; notes have no event.
+_FORMS = {
+    "user": ("user", "input_text", "user_message"),
+    "assistant": ("assistant", "output_text", "agent_message"),
+    "note": ("developer", "input_text", ""),
+}
 
 
 class Writer:
@@ -42,10 +47,11 @@ class Writer:
         yield _line(start, "session_meta", {**meta, "source": "cli"})
         for message in said:
             moment = _stamp(message)
-            kind, event = _FORMS[message.role]
+            role, kind, event = _FORMS[message.role]
             content = [{"type": kind, "text": message.text}]
-            yield _line(moment, "response_item", {"type": "message", "role": message.role, "content": content})
-            yield _line(moment, "event_msg", {"type": event, "message": message.text})
+            yield _line(moment, "response_item", {"type": "message", "role": role, "content": content})
+            if event:
+                yield _line(moment, "event_msg", {"type": event, "message": message.text})
 
 
 def _stamp(message: Said) -> str:
