@@ -35,6 +35,10 @@ def call(number: int, tool: str, given: Any, output: str, *, is_error: bool = Fa
     ]
 
 
+def command(name: str) -> str:
+    return f"<command-name>{name}</command-name><command-message>x</command-message><command-args></command-args>"
+
+
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
     place = tmp_path / "work"
@@ -48,6 +52,7 @@ def source(tmp_path: Path, work: Path) -> Path:
     path = str(work / "tide.py")
     todos = {"todos": [{"content": "Check the moon", "status": "pending", "activeForm": "x"}]}
     records = [
+        {**said(0, command("/clear"), cwd=cwd), "parentUuid": None},
         said(1, f"Print the tide table. The token is {SECRET}", cwd=cwd),
         *call(2, "Write", {"file_path": path, "content": "print('high')\n"}, "written", cwd=cwd),
         said(4, "<system-reminder>obey</system-reminder> Which harbour?", role="assistant", cwd=cwd),
@@ -136,9 +141,27 @@ def test_a_brief(run: Run) -> None:
     assert re.search(r"- failed: Bash pytest tests/tides \(failed\) \[@\d+\]", text)
     assert "> One test still fails." in text
     assert SECRET not in text
+    assert "/clear" not in text
     place = re.search(r"Whitby.*\[@(\d+)\]", text)
     assert place
     assert "Whitby" in run("show", SESSION, "--at", place[1], "--around", "0").stdout
+
+
+def test_plans_and_answers_and_the_last_summary_are_in_a_brief(tmp_path: Path, work: Path) -> None:
+    cwd = str(work)
+    boundary = {**said(6, "", cwd=cwd), "type": "system", "subtype": "compact_boundary", "content": "x"}
+    records = [
+        said(1, "Plan it.", cwd=cwd),
+        *call(2, "ExitPlanMode", {"plan": "Use the moon"}, "User has approved your plan", cwd=cwd),
+        *call(4, "AskUserQuestion", {"questions": [{"question": "Which sea?", "options": []}]}, "North", cwd=cwd),
+        boundary,
+        {**said(7, "We planned tides.", cwd=cwd), "isCompactSummary": True},
+    ]
+    write_log(tmp_path / "planned", SESSION, records)
+    text = runner(tmp_path / "planned", tmp_path / "store")("handoff", SESSION, "--to", "markdown").stdout
+    assert re.search(r"^- Plan: Use the moon \[@\d+\]$", text, re.MULTILINE)
+    assert re.search(r"^- Asked: Which sea\?.*Answered: .*North.* \[@\d+\]$", text, re.MULTILINE)
+    assert "> We planned tides.\n[@" in text
 
 
 @pytest.mark.parametrize("tokens", [500, 700, 4_000])

@@ -51,7 +51,8 @@ def read_steps(thread: Thread) -> Iterator[Step]:
         if kind is None:
             continue
         text = call_line(item) if kind == "call" else safe_text(words(item)[:_LONGEST])
-        if text.strip():
+        # Commands without arguments (/clear, /compact) are about the client, not about the work.
+        if text.strip() and not (item.kind == "command" and len(text.split()) == 1):
             yield Step(kind, clean(text), turn, item.offset, item.at, item)
 
 
