@@ -495,10 +495,15 @@ class Hansard:
         """What the client needs to resume a session; raises if it cannot be resumed."""
         return hansard.query.restoring.plan_resume(self.reader, name, self.roots)
 
-    def plan_copy(self, name: str, *, slim: bool = False, repair: bool = False) -> NewSession:
-        """A copy of a session for its client to resume: `slim` replaces old bulk, `repair` also joins a conversation that fell apart."""
+    def plan_copy(
+        self, name: str, *, slim: bool = False, repair: bool = False, progress: Callable[[int, int], None] | None = None
+    ) -> NewSession:
+        """A copy of a session for its client to resume: `slim` replaces old bulk, `repair` also joins a conversation that fell apart.
+
+        `progress` is called with the bytes read so far and those to read, also when the copy is written.
+        """
         return hansard.handoff.sessions.plan_copy(
-            self.reader, self.record, self.plan_resume(name), slim=slim, repair=repair
+            self.reader, self.record, self.plan_resume(name), slim=slim, repair=repair, progress=progress
         )
 
     def plan_handoff(

@@ -133,7 +133,7 @@ def test_nothing_said_is_nothing_to_hand_off(tmp_path: Path, work: Path) -> None
 def test_a_brief(run: Run) -> None:
     text = run("handoff", SESSION, "--to", "markdown").stdout
     titles = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    assert titles == ["Task", "Later prompts", "Files changed", "State", "Open ends"]
+    assert titles == ["The task", "Later prompts", "Files changed", "State", "Open ends"]
     assert "> Print the tide table." in text
     assert re.search(r"^- Whitby, and keep it short\. \[@\d+\]$", text, re.MULTILINE)
     assert "tide.py` +1 -0" in text

@@ -80,7 +80,7 @@ def write_brief(thread: Thread, todos: Sequence[Todo], tokens: int) -> str:
     head = _head(session, found)
     room = max(0, tokens - estimate_tokens(head))
     parts = [
-        ("Task", [_quoted(found.first)] if found.first is not None else [], 20, False),
+        ("The task", [_quoted(found.first)] if found.first is not None else [], 20, False),
         ("Later prompts", [f"- {_short(step.text)} {_place(step)}" for step in found.prompts], 15, True),
         ("Decisions", [f"- {_short(text, 1_200)} {_place(step)}" for step, text in found.decisions], 15, True),
         ("Files changed", _files(files), 10, False),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -40,13 +40,20 @@ class NewSession(Struct, frozen=True):
     left_out: int = 0  # messages that were over the budget
 
 
-def plan_copy(reader: Reader, record: Record, resumed: Resumption, *, slim: bool, repair: bool) -> NewSession:
+Progress = Callable[[int, int], None]
+"""Told the bytes that were read so far and those of the whole file, each time that it is read."""
+
+
+def plan_copy(
+    reader: Reader, record: Record, resumed: Resumption, *, slim: bool, repair: bool, progress: Progress | None
+) -> NewSession:
     """A copy of a session that its client can resume; with `repair` of the generation that has the most of it."""
     session = resumed.session
     writer = writer_of(session.client)
     if not isinstance(writer, SessionCopier):
         raise UsageError(f"sessions of {session.client} cannot be copied: this is for Claude Code")
-    order = "unique_records DESC, current DESC, generation DESC" if repair else "current DESC, generation DESC"
+    order = "current DESC, state <> 'gone' DESC, size DESC, generation DESC"
+    order = f"unique_records DESC, {order}" if repair else order
     row = reader.one(
         f"SELECT id, path FROM transcripts WHERE session_id = ? AND kind = 'main' ORDER BY {order} LIMIT 1",
         (session.session_id,),
@@ -55,7 +62,16 @@ def plan_copy(reader: Reader, record: Record, resumed: Resumption, *, slim: bool
         raise NotFound(f"session {session.session_id} has no transcript of its own")
     transcript, former = row
     new_id = writer.new_id()
-    copy, pieces = writer.copy(lambda: record.read(transcript), session.session_id, new_id, slim=slim, join=repair)
+
+    def read() -> Iterator[bytes]:
+        done, size = 0, record.size(transcript)
+        for piece in record.read(transcript):
+            yield piece
+            done += len(piece)
+            if progress is not None:
+                progress(done, size)
+
+    copy, pieces = writer.copy(read, session.session_id, new_id, slim=slim, join=repair)
     # The client looks in the folder of the working directory in which the session was started.
     path = f"{former.rpartition('/')[0]}/{new_id}.jsonl"
     source, kind = session.session_id, "slim" if slim else "repaired"

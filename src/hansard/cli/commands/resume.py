@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from hansard.cli.arguments import choose_session
-from hansard.cli.context import Command, Context, note, program, reads, warn
+from hansard.cli.context import SLOW_SECONDS, Command, Context, note, program, reads, warn
+from hansard.cli.output.progress import BytesBar
 from hansard.errors import NotFound, UsageError
 from hansard.model.files import RestoreAction
 from hansard.render.format import many, short, size
@@ -114,8 +115,8 @@ def _resume_copy(
     runs: bool,
 ) -> bool:
     """Show a copy, or write it and run the client; False if the session itself is to be resumed."""
-    with cli.reading() as h:
-        plan = h.plan_copy(session, slim=slim, repair=repair)
+    with cli.reading() as h, BytesBar("Copying", after=SLOW_SECONDS) as bar:
+        plan = h.plan_copy(session, slim=slim, repair=repair, progress=bar)
         copy = plan.copy
         if copy is None or not (copy.is_mended or copy.is_slimmer):
             what = "nothing to replace" if slim else "no damage"
