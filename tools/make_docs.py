@@ -13,7 +13,7 @@ import msgspec
 
 from hansard.config import Settings
 from hansard.engine import schemas
-from hansard.mcp.server import HANDSHAKE_VERSIONS, Server
+from hansard.mcp.server import HANDSHAKE_VERSIONS, STATELESS_VERSION, Server
 from hansard.mcp.store import Repository, Store
 from hansard.model.schema import display_schema
 from hansard.query.compile import MEANINGS
@@ -206,7 +206,17 @@ def display_page() -> str:
 
 def mcp_answers() -> str:
     """The answers of the MCP server that need no store, for `cli/mcp_start.py`: method, tab, result."""
-    lines = [b"versions\t" + " ".join(HANDSHAKE_VERSIONS).encode()]
+    lines = [b"versions\t" + " ".join(HANDSHAKE_VERSIONS).encode(), b"stateless\t" + STATELESS_VERSION.encode()]
+    server = Server(Store(Settings("", (), 0), syncing=False), Repository("/"))
+    meta = {"_meta": {"io.modelcontextprotocol/protocolVersion": STATELESS_VERSION}}
+    found = (server.handle({"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": meta}) or {})["result"]
+    envelope = {name: found.pop(name) for name in ("resultType", "_meta", "ttlMs", "cacheScope")}
+    for name, value in (
+        ("server/discover", found),
+        ("every result", envelope),
+        ("no list yet", {**envelope, "ttlMs": 0}),
+    ):
+        lines.append(f"{name}\t".encode() + msgspec.json.encode(value))
     for client, methods in (
         ("", ("initialize", "ping", "tools/list", "resources/templates/list", "prompts/list")),
         (" claude-code", ("prompts/list",)),

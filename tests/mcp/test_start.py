@@ -10,10 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from hansard.cli import mcp_start
 from hansard.cli.background import START
+from hansard.config import Settings
+from hansard.mcp.server import SUBSCRIPTION_KEY, Server
+from hansard.mcp.store import Repository, Store
 from tools.make_docs import mcp_answers
 
 _HELLO = {"protocolVersion": "2025-06-18", "capabilities": {"roots": {}}, "clientInfo": {"name": "claude-code"}}
@@ -89,6 +93,59 @@ def test_the_server_goes_on_with_what_was_said(tmp_path: Path) -> None:
         assert client.get()["id"] == 1
         others = [client.get() for _ in range(3)]
         assert {other.get("id") for other in others} == {2, 3, "hansard-roots"}
+
+
+_META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "claude-code", "version": "2.1.327"},
+    "io.modelcontextprotocol/clientCapabilities": {"roots": {"listChanged": True}},
+}
+_LISTEN = {"notifications": {"resourcesListChanged": True}, "_meta": _META}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it cannot wait for a pipe there")
+def test_a_client_without_a_handshake_needs_neither_server_nor_store(tmp_path: Path) -> None:
+    """As Claude Code 2.1.327 begins."""
+    server = Server(Store(Settings("", (), 0), syncing=False), Repository("/"))
+    with started(tmp_path) as client:
+        for number, method in enumerate(("server/discover", "prompts/list", "tools/list", "resources/templates/list")):
+            request = {"jsonrpc": "2.0", "id": f"probe-{number}", "method": method, "params": {"_meta": _META}}
+            client.send(request)
+            assert client.get() == msgspec.json.decode(msgspec.json.encode(server.handle(request)))
+        client.send({"id": "listen:0", "method": "subscriptions/listen", "params": _LISTEN})
+        heard = client.get()
+        assert heard["method"] == "notifications/subscriptions/acknowledged"
+        assert heard["params"]["_meta"] == {SUBSCRIPTION_KEY: "listen:0"}
+        listed = client.ask(7, "resources/list", _meta=_META)
+        assert (listed["resources"], listed["ttlMs"], listed["resultType"]) == ([], 0, "complete")
+        _, loaded = client.process.communicate()
+    assert not set(loaded.decode().split()) & {"hansard.mcp", "hansard.engine", "msgspec", "json", "apsw", "typing"}
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it cannot wait for a pipe there")
+def test_a_subscription_is_told_of_the_resources(tmp_path: Path) -> None:
+    with started(tmp_path, "--root", str(tmp_path)) as client:
+        client.send({"id": "listen:0", "method": "subscriptions/listen", "params": _LISTEN})
+        assert client.get()["method"] == "notifications/subscriptions/acknowledged"
+        assert client.ask(1, "resources/list", _meta=_META)["resources"] == []
+        told = client.get()
+        assert told["method"] == "notifications/resources/list_changed"
+        assert told["params"] == {"_meta": {SUBSCRIPTION_KEY: "listen:0"}}
+        client.send({"id": 2, "method": "resources/list", "params": {"_meta": _META}})
+        assert client.get()["id"] == 2
+        client.send({"id": "listen:1", "method": "subscriptions/listen", "params": _LISTEN})
+        assert client.get()["params"]["_meta"] == {SUBSCRIPTION_KEY: "listen:1"}
+
+
+@pytest.mark.parametrize(
+    "method", ["versions", "stateless", "every result", "prompts/list claude-code", "server/discover"]
+)
+def test_what_is_no_method_is_left_to_the_server(tmp_path: Path, method: str) -> None:
+    with started(tmp_path) as client:
+        client.send({"id": 1, "method": method})
+        answer = client.get()
+        assert answer.get("error", {}).get("code") == -32601 or answer["result"]["resultType"] == "complete"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="it cannot wait for a pipe there")

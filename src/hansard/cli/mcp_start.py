@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 ANSWERS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "mcp", "answers.txt")
-"""The results of requests that need no store, one a line: method, tab, JSON. `tools/make_docs.py` writes it."""
+"""The results of requests that need no store, one a line: method, tab, JSON. `tools/make_docs.py` writes it.
+
+The others: `versions` with a handshake, the `stateless` one without, and what its results begin with (`every result`, `no list yet`).
+"""
+_META = "io.modelcontextprotocol/"
+_LISTS = ("tools/list", "resources/templates/list", "prompts/list")
 _LONGEST = 1 << 16  # bytes of a message that is answered here
 _QUIET_SECONDS = 3.0  # after the handshake, until the sessions are listed as resources
 _ROOTS = b'{"jsonrpc":"2.0","id":"hansard-roots","method":"roots/list"}\n'
@@ -30,6 +35,7 @@ class Handshake:
         self.wants_roots = False
         self.roots: dict[str, Any] | None = None  # its answer about them
         self.has_empty_list = False  # of resources, which the server replaces
+        self.subscription: str | int | None = None  # to changes of that list, without a handshake
         self.read = b""  # of stdin, and not answered: first the message that needs the server
 
 
@@ -96,8 +102,10 @@ def _answer(line: bytes, said: Handshake, answers: dict[bytes, bytes]) -> bytes 
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
         return None
     method, id_, params = message.get("method"), message.get("id"), message.get("params") or {}
-    if not isinstance(params, dict) or "_meta" in params:
+    if not isinstance(params, dict):
         return None
+    if "_meta" in params:
+        return _answer_stateless(method, id_, params, said, answers)
     if method is None and id_ == "hansard-roots":
         said.roots = message
         return b""
@@ -105,7 +113,7 @@ def _answer(line: bytes, said: Handshake, answers: dict[bytes, bytes]) -> bytes 
         return _ROOTS if said.wants_roots else b""
     if not isinstance(method, str) or type(id_) is not int:
         return None
-    result = answers.get(method.encode())
+    result = answers[method.encode()] if method in (*_LISTS, "ping") else None
     if method == "initialize":
         result = _initialize(params, said, answers)
     elif method == "prompts/list":
@@ -117,6 +125,44 @@ def _answer(line: bytes, said: Handshake, answers: dict[bytes, bytes]) -> bytes 
     if result is None:
         return None
     return b'{"jsonrpc":"2.0","id":%d,"result":%b}\n' % (id_, result)
+
+
+def _answer_stateless(
+    method: object, id_: object, params: dict[str, Any], said: Handshake, answers: dict[bytes, bytes]
+) -> bytes | None:
+    """The same for a message that carries its version and its client, as since 2026-07-28."""
+    meta = params["_meta"]
+    if not isinstance(method, str) or not isinstance(meta, dict):
+        return None
+    if meta.get(f"{_META}protocolVersion") != answers[b"stateless"].decode():
+        return None
+    if type(id_) is int:
+        number = b"%d" % id_
+    elif isinstance(id_, str) and id_.isascii() and id_.isprintable() and not set(id_) & set('"\\'):
+        number = b'"%b"' % id_.encode()
+    else:
+        return None
+    client = meta.get(f"{_META}clientInfo")
+    said.client = str(client.get("name")) if isinstance(client, dict) else ""
+    before = answers[b"every result"]
+    result = answers[method.encode()] if method in (*_LISTS, "server/discover") else None
+    if method == "prompts/list":
+        result = answers.get(f"{method} {said.client}".encode(), result)
+    elif method == "subscriptions/listen" and sys.platform != "win32" and said.subscription is None:
+        wanted = params.get("notifications")
+        if not isinstance(wanted, dict) or wanted != {"resourcesListChanged": True}:
+            return None
+        said.subscription = id_
+        return (
+            b'{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"%bsubscriptionId":%b},'
+            b'"notifications":{"resourcesListChanged":true}}}\n' % (_META.encode(), number)
+        )
+    elif method == "resources/list" and said.subscription is not None and not said.has_empty_list:
+        said.has_empty_list = True
+        before, result = answers[b"no list yet"], b'{"resources":[]}'
+    if result is None:
+        return None
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b,%b}\n' % (number, before[:-1], result[1:])
 
 
 def _initialize(params: dict[str, Any], said: Handshake, answers: dict[bytes, bytes]) -> bytes:

@@ -27,6 +27,8 @@ HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS_VERSION = "2026-07-28"
 _VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 _INFO_KEY = "io.modelcontextprotocol/serverInfo"
+_CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
+SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
 _CACHED = frozenset(
     {"server/discover", "tools/list", "resources/list", "resources/templates/list", "resources/read", "prompts/list"}
 )
@@ -125,6 +127,8 @@ class Server:
         if version is not None and version != STATELESS_VERSION:
             data = {"supported": [STATELESS_VERSION], "requested": str(version)[:40]}
             raise ProtocolError(NO_VERSION, "unsupported protocol version", data)
+        if isinstance(meta, dict) and isinstance(client := meta.get(_CLIENT_KEY), dict):
+            self.client = str(client.get("name"))
         answer = self._at_once.get(method) or self._slow.get(method)
         if answer is None:
             raise ProtocolError(NO_METHOD, f"unknown method {method[:100]!r}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
-from hansard.mcp.server import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, Server, is_id
+from hansard.mcp.server import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, SUBSCRIPTION_KEY, Server, is_id
 
 if TYPE_CHECKING:
     from hansard.mcp.store import Store
@@ -48,8 +48,11 @@ class Connection:
         self._waiting.put(None)
         worker.join()
 
-    def notify(self, method: str) -> None:
-        self._send({"jsonrpc": "2.0", "method": method})
+    def notify(self, method: str, subscription: str | int | None = None, **params: Any) -> None:
+        """Send a notification; since 2026-07-28 it belongs to a subscription of the client."""
+        if subscription is not None:
+            params["_meta"] = {SUBSCRIPTION_KEY: subscription}
+        self._send({"jsonrpc": "2.0", "method": method, **({"params": params} if params else {})})
 
     def _skip_line(self) -> None:
         """Skip the rest of an overlong message."""
@@ -73,8 +76,12 @@ class Connection:
             self._send(self._server.handle(message))
 
     def _is_for_us(self, message: dict[str, Any]) -> bool:
-        """Handle what needs no response: notifications, and the client's answer about its roots."""
+        """Handle what needs no response: notifications, subscriptions, and the client's answer about its roots."""
         method = message.get("method")
+        if method == "subscriptions/listen" and is_id(id_ := message.get("id")):
+            # Nothing that is listed changes any more: it is acknowledged, and stays open.
+            self.notify("notifications/subscriptions/acknowledged", id_, notifications=_honoured(message.get("params")))
+            return True
         if method == "notifications/cancelled":
             params = message.get("params")
             id_ = params.get("requestId") if isinstance(params, dict) else None
@@ -114,7 +121,20 @@ class Connection:
                 self._is_gone = True
 
 
-def serve(server: Server, store: Store, first: bytes = b"", *, has_resources: bool = False) -> None:
+def _honoured(params: Any) -> dict[str, bool]:
+    """What of a subscription there are notifications for."""
+    wanted = params.get("notifications") if isinstance(params, dict) else None
+    return {"resourcesListChanged": True} if isinstance(wanted, dict) and wanted.get("resourcesListChanged") else {}
+
+
+def serve(
+    server: Server,
+    store: Store,
+    first: bytes = b"",
+    *,
+    has_resources: bool = False,
+    subscription: str | int | None = None,
+) -> None:
     """Serve the client that started this process, until it closes our stdin.
 
     `first` has been read of that already. With `has_resources` the client is to ask for the list of resources again.
@@ -125,7 +145,7 @@ def serve(server: Server, store: Store, first: bytes = b"", *, has_resources: bo
         with contextlib.suppress(KeyboardInterrupt):
             connection = Connection(server, sys.stdin.buffer, responses)
             if has_resources:
-                connection.notify("notifications/resources/list_changed")
+                connection.notify("notifications/resources/list_changed", subscription)
             connection.run(first)
     finally:
         with contextlib.suppress(OSError, ValueError):

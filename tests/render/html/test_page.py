@@ -246,5 +246,5 @@ def test_small_changes_and_errors_are_open_and_the_rest_is_folded() -> None:
 
 def test_the_moment_it_was_written_is_told_only_where_it_is_given() -> None:
     assert "Written by Hansard." in "".join(page(tree()))
-    assert "1 June 2026, 12:00" in "".join(page(tree(), now=NOW))
+    assert "2026-06-01 12:00" in "".join(page(tree(), now=NOW))
     assert "".join(page(tree())) == "".join(page(tree()))

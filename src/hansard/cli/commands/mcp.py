@@ -67,7 +67,7 @@ def mcp(cli: Context, http: bool, port: int | None, project: str | None) -> None
         server.client, server.wants_roots = said.client, said.wants_roots
         if said.roots is not None:
             server.use_roots(said.roots)
-        serve(server, store, said.read, has_resources=said.has_empty_list)
+        serve(server, store, said.read, has_resources=said.has_empty_list, subscription=said.subscription)
         return
     from hansard.web.rpc import serve_rpc
 
