@@ -10,7 +10,7 @@ from hansard.clients.generic import CALL, CONVERSATION, IMAGE, NOTHING, PROMPT_K
 from hansard.clients.lines import Issue, ParsedLine, unfinished
 from hansard.clients.protocol import Taken
 from hansard.clients.rows import AgentRef, RowFold
-from hansard.clients.state import NAME_LENGTH, PATH_LENGTH, OpenCall, Result, countable, digest, preview
+from hansard.clients.state import NAME_LENGTH, PATH_LENGTH, OpenCall, Result, countable, digest, note, preview
 from hansard.clients.usage import SIDECHAIN, dated
 
 if TYPE_CHECKING:
@@ -136,6 +136,8 @@ class GenericFold(RowFold):
         state.forked_from = state.forked_from or record.forked_from
         state.cwd = state.cwd or record.cwd
         self.note_context(record.branch, record.version)
+        if record.model and record.role == "reply" and record.usage is None:
+            note(state.models, record.model)
         state.custom_title = record.title or state.custom_title
 
     def _message(self, record_id: int, record: Record) -> int | None:
