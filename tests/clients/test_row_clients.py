@@ -1,0 +1,144 @@
+"""Clients with databases: what their records mean beyond what every client is held to."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hansard
+from hansard.clients import client_of
+from hansard.engine import Hansard
+from tests.clients.crush import history as crush
+from tests.clients.cursor import history as cursor
+from tests.clients.opencode import history as opencode
+from tests.clients.opencode.history import BEGAN, SESSION, Database, answer, prompt, tool
+
+
+def store(root: Path) -> Hansard:
+    h = hansard.open(root.parent / "home", [root])
+    h.sync()
+    return h
+
+
+def git(folder: Path, *given: str) -> None:
+    identity = ("-c", "user.name=A", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
+    subprocess.run(
+        [shutil.which("git") or "git", "-C", str(folder), *identity, *given], check=True, capture_output=True
+    )
+
+
+def opencode_writes(root: Path, place: Path) -> None:
+    with closing(Database(root / "opencode.db")) as database:
+        database.session(SESSION, "Tides")
+        database.message(SESSION, BEGAN, opencode.USER, prompt("Write the tides"))
+        made = tool("write", {"filePath": str(place), "content": "high\nlow\n"}, "ok", exists=False)
+        database.message(SESSION, BEGAN + 10, answer(BEGAN + 10), made)
+
+
+def cursor_writes(root: Path, place: Path) -> None:
+    (root / "globalStorage").mkdir()
+    call = cursor.tool(
+        "edit_file_v2",
+        {"relativeWorkspacePath": str(place)},
+        {"beforeContentId": cursor.NOTHING, "afterContentId": cursor.AFTER},
+    )
+    with closing(sqlite3.connect(root / "globalStorage" / "state.vscdb")) as db:
+        db.executescript(cursor.TABLES)
+        cursor.write_composer(db, [{"type": 1, "text": "Write the tides"}, {"type": 2, "toolFormerData": call}])
+        cursor.put(db, "cursorDiskKV", cursor.AFTER, "high\nlow\n")
+        db.commit()
+
+
+@pytest.mark.parametrize("write", [opencode_writes, cursor_writes])
+def test_blame_names_the_session_that_wrote_a_line(write: Any, tmp_path: Path) -> None:
+    root, work = tmp_path / "root", tmp_path / "work"
+    root.mkdir()
+    work.mkdir()
+    git(work, "init", "-q")
+    (work / "tides.txt").write_text("high\nlow\n")
+    git(work, "add", ".")
+    git(work, "commit", "-qm", "tides", "--date", "2026-05-28T21:00:00Z")
+    write(root, work / "tides.txt")
+    with store(root) as h:
+        report = h.blame(str(work / "tides.txt"))
+        (session,) = h.sessions(limit=None).sessions
+        assert {edit.session_id for edit in report.edits} == {session.session_id}
+        assert [line.certainty for line in report.lines] == ["exact", "exact"]
+
+
+def test_opencode_forks_and_subagents(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    opencode.write(root)
+    with store(root) as h:
+        assert ("ses_1", "ses_3", "fork") in list(h.reader.rows("SELECT source, target, relation FROM links"))
+        agents = list(h.reader.rows("SELECT session_id, agent_id, agent_type, call_id IS NOT NULL FROM agents"))
+        assert agents == [("ses_1", "ses_2", "general", 1)]
+        by_session = {row.key["session"]: row.api_messages for row in h.usage(by="session").rows}
+        assert by_session == {"ses_1": 3, "ses_0": 1}  # the fork has copies only
+        patches = [entry.tool.patch for entry in h.read("ses_1").entries() if entry.tool and entry.tool.tool == "edit"]
+        assert len(patches) == 1
+
+
+def test_opencode_reasoning_is_counted_once() -> None:
+    client = client_of("opencode")
+    for tokens, created, expected in (
+        ({"total": 135, "input": 100, "output": 20, "reasoning": 15}, BEGAN, 35),
+        ({"total": 120, "input": 100, "output": 20, "reasoning": 15}, BEGAN, 20),
+        ({"input": 100, "output": 20, "reasoning": 15}, 1_760_000_000_000, 20),
+        ({"input": 100, "output": 20, "reasoning": 15}, BEGAN, 35),
+    ):
+        data = {"role": "assistant", "time": {"created": created}, "modelID": "m", "tokens": tokens}
+        line = json.dumps({"id": "m", "message": {"id": "m", "data": data}}).encode()
+        (record,) = client.decode(line)  # type: ignore[attr-defined]
+        assert record.usage.output == expected
+
+
+def test_opencode_patches_of_several_files() -> None:
+    files = [
+        {"filePath": "/a", "type": "add", "diff": "@@ -0,0 +1 @@\n+one\n"},
+        {"filePath": "/b", "type": "update", "diff": "--- b\n+++ b\n@@ -1 +1 @@\n-x\n+y\n@@ -9 +9 @@\n-z\n"},
+    ]
+    part = {"id": "p", "data": tool("apply_patch", {"patchText": "..."}, "ok", files=files)}
+    data = {"role": "assistant", "time": {"created": BEGAN}}
+    line = json.dumps({"id": "m", "message": {"id": "m", "data": data}, "part": [part]}).encode()
+    (record,) = client_of("opencode").decode(line)  # type: ignore[attr-defined]
+    calls = [block for block in record.blocks if block.kind == "tool_use"]
+    assert [(call.path, call.change, len(call.changes)) for call in calls] == [("/a", "create", 1), ("/b", "edit", 2)]
+    assert len({call.call_id for call in calls}) == 2
+
+
+def test_crush_subagents_are_linked_to_their_calls(tmp_path: Path) -> None:
+    root = tmp_path / ".crush"
+    root.mkdir()
+    crush.write(root)
+    with store(root) as h:
+        agents = list(
+            h.reader.rows(
+                "SELECT a.session_id, a.agent_id, c.tool_use_id FROM agents a JOIN tool_calls c ON c.id = a.call_id"
+            )
+        )
+        assert agents == [(crush.SESSION, "m2$$c2", "c2")]
+        session = h.session(crush.SESSION)
+        assert (session.cwd, session.models) == (str(tmp_path), ("gpt-5",))
+
+
+def test_cursor_leaves_edited_turns_out(tmp_path: Path) -> None:
+    root = tmp_path / "User"
+    root.mkdir()
+    cursor.write(root)
+    with store(root) as h:
+        assert not h.search("edited").hits
+        assert {session.session_id for session in h.sessions(limit=None).sessions} == {
+            cursor.SESSION,
+            cursor.INLINE,
+            cursor.TAB,
+        }
+        assert h.session(cursor.TAB).title == "Chat"
