@@ -211,4 +211,5 @@ def _escaped(path: str) -> str:
     """A path as a part of a `file:` address."""
     from urllib.parse import quote
 
-    return quote(os.fsencode(path).replace(os.sep.encode(), b"/"), safe="/:")
+    escaped = quote(os.fsencode(path).replace(os.sep.encode(), b"/"), safe="/:")
+    return escaped if escaped.startswith("/") else f"/{escaped}"  # C:/...
