@@ -26,8 +26,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         monkeypatch.delenv(name, raising=False)
     write_history(user / ".claude")
     write_codex(user / ".codex")
-    (user / ".continue/sessions").mkdir(parents=True)
-    (user / ".continue/sessions/1.json").write_text("{}")
+    (user / ".codeium/windsurf/cascade").mkdir(parents=True)
+    (user / ".codeium/windsurf/cascade/1.pb").write_text("{}")
 
     def ran(*given: str, code: int = 0) -> Result:
         done = CliRunner().invoke(hansard, [*given, "--home", str(tmp_path / "store")])
@@ -58,10 +58,10 @@ def test_status_lists_the_client_of_each_root_and_what_is_not_read(run: Run) -> 
     answer = json.loads(run("status", "--json").stdout)
     assert sorted(root["client"] for root in answer["roots"]) == ["claude-code", "codex"]
     assert [(item["client"], item["files"], item["reason"]) for item in answer["unread"]] == [
-        ("continue", 1, "not supported")
+        ("windsurf", 1, "not supported")
     ]
     text = run("status").stdout
     assert "codex: 6 files" in text
     assert "no clean-up" in text
-    assert "continue: 1 file" in text
-    assert "not read: continue" in run("doctor").stdout
+    assert "windsurf: 1 file" in text
+    assert "not read: windsurf" in run("doctor").stdout
