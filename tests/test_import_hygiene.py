@@ -85,6 +85,14 @@ def test_a_search_loads_no_openssl(synced: Path) -> None:
     assert "_hashlib" not in loaded_by(COMMAND.format(["search", "error", *common]))
 
 
+def test_an_editor_without_chats_is_no_history(tmp_path: Path) -> None:
+    storage = tmp_path / ".config/Code/User/workspaceStorage/1"
+    storage.mkdir(parents=True)
+    assert [name for name, known in BUILT_IN.items() if known.is_used({}, str(tmp_path))] == []
+    (storage / "chatSessions").mkdir()
+    assert [name for name, known in BUILT_IN.items() if known.is_used({}, str(tmp_path))] == ["copilot-chat"]
+
+
 def test_clients_without_a_history_are_not_imported(synced: Path) -> None:
     common = ["--home", str(synced / "store"), "--root", str(synced / "claude")]
     code = COMMAND.format(["sessions", *common])

@@ -40,7 +40,8 @@ class BuiltIn(NamedTuple):
 
     target: str  # module:class
     places: tuple[str, ...]
-    """Where its histories usually are: below `~` or a `$VARIABLE`. It is asked for its roots only if one of these exists."""
+    """Where its histories usually are: below `~` or a `$VARIABLE`; one part may be `*`. It is asked for its roots only if one of
+    these exists."""
     marks: tuple[str, ...]
     """What a root of it contains: paths, of which the last part may end with `*`, or one part may be `*`. It is asked about a
     directory only if one exists."""
@@ -57,12 +58,8 @@ class BuiltIn(NamedTuple):
         for mark in self.marks:
             above, star, below = mark.partition("/*/")
             if star:
-                folder = os.path.join(path, above)
-                try:
-                    if any(os.path.lexists(os.path.join(folder, other, below)) for other in os.listdir(folder)):
-                        return True
-                except OSError:
-                    pass
+                if _is_in_one(os.path.join(path, above), below):
+                    return True
                 continue
             folder, name = os.path.split(os.path.join(path, mark))
             if not name.endswith("*"):
@@ -147,7 +144,11 @@ BUILT_IN: dict[str, BuiltIn] = {
     },
     "copilot-chat": BuiltIn(
         "hansard.clients.copilot_chat.client:CopilotChat",
-        tuple(f"{user}/workspaceStorage" for user in EDITORS),
+        tuple(
+            f"{user}/{chats}"
+            for user in EDITORS
+            for chats in ("workspaceStorage/*/chatSessions", "globalStorage/emptyWindowChatSessions")
+        ),
         ("workspaceStorage/*/chatSessions", "globalStorage/emptyWindowChatSessions"),
     ),
     "gemini": BuiltIn(
@@ -183,14 +184,25 @@ BUILT_IN |= {name: BuiltIn(target, (), (f"{name}-conversations",)) for name, tar
 
 
 def places_of(places: Iterable[str], environ: Mapping[str, str], home: str) -> Iterator[str]:
-    """Those of some places that exist; they are written as in `BuiltIn`."""
+    """Those of some places that exist, up to a `*`; they are written as in `BuiltIn`."""
     import os
 
     for place in places:
         first, slash, rest = place.partition("/")
         base = home if first == "~" else environ.get(first[1:], "")
-        if base and os.path.isdir(base + slash + rest):
-            yield base + slash + rest
+        above, star, below = (base + slash + rest).partition("/*/")
+        if base and (_is_in_one(above, below) if star else os.path.isdir(above)):
+            yield above
+
+
+def _is_in_one(folder: str, name: str) -> bool:
+    """Whether something of this name is in one of the folders in a folder."""
+    import os
+
+    try:
+        return any(os.path.lexists(os.path.join(folder, other, name)) for other in os.listdir(folder))
+    except OSError:
+        return False
 
 
 @cache
