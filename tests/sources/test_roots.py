@@ -62,7 +62,7 @@ def test_what_is_no_root_is_refused_with_words(tmp_path: Path) -> None:
         "missing": "no such",
         "file": "not a directory",
         "file/x": "no such",
-        "other": "neither",
+        "other": "not a history",
     }.items():
         with pytest.raises(UsageError, match=word):
             open_root(str(tmp_path / name))
