@@ -17,6 +17,7 @@ from click.testing import CliRunner
 import hansard
 from hansard import clients
 from hansard.cli.app import hansard as command
+from hansard.clients.entries import Called, Readable
 from hansard.clients.generic import NOTHING, GenericClient
 from hansard.clients.lines import ParsedLine
 from hansard.clients.state import State, load
@@ -283,3 +284,62 @@ def test_damage_stays_in_its_line(store: Hansard, name: str, history: History, s
                 }
                 assert before - own <= after, damaged
             json.dumps(sorted(after))[:1]
+
+
+OTHER_VALUES: tuple[Any, ...] = (
+    None,
+    True,
+    0,
+    -1,
+    1 << 62,
+    1e308,
+    "",
+    "x",
+    "2026-13-99",
+    [],
+    [None, "x", {}],
+    {},
+    {"type": 1},
+    {"text": []},
+)
+
+
+def _changed(dice: random.Random, value: Any) -> Any:
+    """A value in which one part is of another type."""
+    if isinstance(value, dict) and value and dice.random() < 0.85:
+        key = dice.choice(sorted(value))
+        return {**value, key: _changed(dice, value[key])}
+    if isinstance(value, list) and value and dice.random() < 0.85:
+        place = dice.randrange(len(value))
+        return [*value[:place], _changed(dice, value[place]), *value[place + 1 :]]
+    return dice.choice(OTHER_VALUES)
+
+
+def test_values_of_other_types_are_read_or_reported(store: Hansard, name: str, soak: int) -> None:
+    client = generic(name)
+    dice = random.Random(11)
+    for id_, kind, content in logs(store):
+        lines = [line.strip(b", \n") for _, line in client.lines([content], 0)]
+        objects = [line for line in lines if line[:1] == b"{" and line[-1:] == b"}" and _is_json(line)]
+        for _ in range(MUTANTS * soak // len(HISTORIES)) if objects else ():
+            line = json.dumps(_changed(dice, json.loads(dice.choice(objects)))).encode()
+            state = State()
+            client.fold(id_ << 40, kind, "p", "s", "", state, lambda _key: None).take(line, 0)
+            dump_state(state)
+            fold = client.text_fold(kind, b"")
+            fold.take(line, 0)
+            fold.kept()
+            for item in client.entry_reader(is_agent=False).line(line, 0):
+                if isinstance(item, Readable):
+                    for part in item.parts():
+                        if isinstance(part, Called):
+                            client.tool_use(part.tool, part.input(), "")
+            client.answer(line)
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 decode_object = msgspec.json.Decoder(dict[str, Any]).decode
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
+_LAST = 253_402_300_800_000  # the year 10000
 _IN_SECONDS = 100_000_000_000  # a smaller time is in seconds: as milliseconds it would be before 1973-03-03
 
 
@@ -53,7 +53,7 @@ def milliseconds(value: Any) -> int | None:
         if isinstance(value, str) and value:
             moment = datetime.fromisoformat(value)
             return ((moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)) - _EPOCH) // _MILLISECOND
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _LAST:
             return round(value * 1000) if abs(value) < _IN_SECONDS else round(value)
     except (ValueError, OverflowError):
         pass

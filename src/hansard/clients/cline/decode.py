@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from hansard.clients.entries import Change, Content, Hunk, Replacement, lines_of
 from hansard.clients.generic import CALL, CONVERSATION, IMAGE, NOTHING, RESULT, TEXT, THINKING, Block, Record, Usage
+from hansard.clients.state import NAME_LENGTH
 from hansard.clients.values import as_object, hunks, milliseconds, string, table, whole
 from hansard.lazy_regex import lazy_compile
 from hansard.model.tools import MCP
@@ -43,9 +44,11 @@ def decode(line: bytes, memory: Memory) -> Iterator[Record]:
     message, *outputs = _decode(b"[%b]" % text)
     said = string(message, "say", "ask")
     record = Record(
-        f"{string(message, 'type')}/{said}", ts=milliseconds(message.get("ts")), uuid=str(message.get("ts") or "")
+        f"{string(message, 'type')}/{said}",
+        ts=milliseconds(message.get("ts")),
+        uuid=str(message.get("ts") or "")[:NAME_LENGTH],
     )
-    memory.model = record.model = string(table(message, "modelInfo"), "modelId") or memory.model
+    memory.model = record.model = string(table(message, "modelInfo"), "modelId")[:NAME_LENGTH] or memory.model
     _fill(record, said, message, memory)
     printed = [
         output for output in outputs if string(output, "say", "ask") != said

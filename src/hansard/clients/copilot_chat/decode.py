@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from hansard.clients.copilot_chat.tools import KINDS, change_of, path_of
 from hansard.clients.generic import CALL, NOTHING, RESULT, TEXT, THINKING, Block, Record, Usage
-from hansard.clients.state import digest
+from hansard.clients.state import NAME_LENGTH, digest
 from hansard.clients.values import as_object, decode_object, milliseconds, string, table, tables, whole
 
 if TYPE_CHECKING:
@@ -114,7 +114,9 @@ def _request(given: dict[str, Any], memory: Memory) -> Record:
     """A prompt with its answer."""
     message = given.get("message")
     said = message if isinstance(message, str) else string(message, "text")
-    record = Record("user", "prompt", ts=milliseconds(given.get("timestamp")), uuid=string(given, "requestId"))
+    record = Record(
+        "user", "prompt", ts=milliseconds(given.get("timestamp")), uuid=string(given, "requestId")[:NAME_LENGTH]
+    )
     record.model = _model(given)
     record.version = string(table(given, "agent"), "extensionVersion")
     record.blocks = [Block(TEXT, said)]

@@ -10,6 +10,7 @@ from hansard.clients.copilot_cli.decode import Memory, decode
 from hansard.clients.copilot_cli.tools import KINDS, tool_input
 from hansard.clients.copilot_cli.usage import Tokens
 from hansard.clients.generic import RESULT, GenericClient, Record, Usage, stated
+from hansard.clients.lines import ParsedLine
 from hansard.clients.protocol import PathInfo, SideContent, SideFacts
 from hansard.clients.usage import Answer, dated
 from hansard.lazy_regex import lazy_compile
@@ -74,7 +75,10 @@ class CopilotCli(GenericClient):
 
     def answer(self, line: bytes) -> Answer | None:
         """The answer of the model that a line has; a message by itself often does not say which model gave it."""
-        for record in decode(line, Memory(Tokens(model="(not stated)"))):
+        for item in self.items(line, 0, Memory(Tokens(model="(not stated)"))):
+            if not isinstance(item, ParsedLine):
+                continue
+            record: Record = item.body
             if record.usage is None and any(block.kind == RESULT for block in record.blocks):
                 record.usage = Usage("", is_final=False)  # it says which model gave the messages before it
             if record.usage is not None:

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from hansard.clients.copilot_cli.tools import SHELLS, changes_of
 from hansard.clients.copilot_cli.usage import Tokens
 from hansard.clients.generic import CALL, CONVERSATION, IMAGE, RESULT, TEXT, THINKING, Block, Record
+from hansard.clients.state import NAME_LENGTH
 from hansard.clients.values import as_object, bare_diff, decode_object, hunks, milliseconds, string, table, tables
 from hansard.model.tools import MCP
 
@@ -31,8 +32,9 @@ def decode(line: bytes, memory: Memory) -> Iterator[Record]:
     kind, data = event["type"], event["data"]
     if not isinstance(kind, str) or not isinstance(data, dict):
         raise ValueError("neither a type nor data")  # noqa: TRY004 - what is wrong with a line is a ValueError
-    agent = string(data, "parentToolCallId") or string(event, "agentId")
-    record = Record(kind, ts=milliseconds(event.get("timestamp")), uuid=string(event, "id"), is_aside=bool(agent))
+    agent = (string(data, "parentToolCallId") or string(event, "agentId"))[:NAME_LENGTH]
+    uuid = string(event, "id")[:NAME_LENGTH]
+    record = Record(kind, ts=milliseconds(event.get("timestamp")), uuid=uuid, is_aside=bool(agent))
     tokens = memory.tokens
     match kind:
         case "session.start" | "session.resume" | "session.context_changed":

@@ -71,7 +71,8 @@ class Tokens(Struct, gc=False, omit_defaults=True):
             self.last_call = call
             self.segment_output += output
             self.session_output += output
-            self.unknown[agent] = self.unknown.get(agent, 0) + output
+            if agent in self.unknown or len(self.unknown) < _MOST_MODELS:
+                self.unknown[agent] = self.unknown.get(agent, 0) + output
         return self.model_known(model, agent) or (self._lower_bound(model) if model else None)
 
     def model_known(self, model: str, agent: str) -> Usage | None:
@@ -83,7 +84,7 @@ class Tokens(Struct, gc=False, omit_defaults=True):
         elif len(self.agent_models) < _MOST_MODELS or agent in self.agent_models:
             self.agent_models[agent] = model
         output = self.unknown.pop(agent, 0)
-        if not output or self.has_records:
+        if not output or self.has_records or (model not in self.said and len(self.said) >= _MOST_MODELS):
             return None
         self.said[model] = self.said.get(model, 0) + output
         return self._lower_bound(model)
@@ -97,6 +98,8 @@ class Tokens(Struct, gc=False, omit_defaults=True):
         by_segment = self._is_segment(sum(counts[1] for counts in totals.values()))
         found = []
         for model, now in totals.items():
+            if model not in self.counted and len(self.counted) >= _MOST_MODELS:
+                continue
             before = self.counted.get(model, _NONE)
             total = _combine(now, before, 1) if by_segment else now
             self.counted[model] = total

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from hansard.clients.gemini.tools import change_of, output_of, path_of, tool_name, written
 from hansard.clients.generic import CALL, IMAGE, NOTHING, RESULT, TEXT, THINKING, Block, Record, Usage
-from hansard.clients.state import digest
+from hansard.clients.state import NAME_LENGTH, digest
 from hansard.clients.values import decode_object, milliseconds, string, table, tables, whole
 from hansard.lazy_regex import lazy_compile
 
@@ -69,7 +69,7 @@ def decode(line: bytes, memory: Memory) -> Iterator[Record]:
     if "$set" in message:
         yield _session(table(message, "$set"), "$set")
     elif "$rewindTo" in message:
-        memory.rewind(string(message, "$rewindTo"))
+        memory.rewind(string(message, "$rewindTo")[:NAME_LENGTH])
         yield Record("$rewindTo")
     elif "type" in message:
         yield _message(message, memory)
@@ -88,7 +88,7 @@ def _session(facts: dict[str, Any], kind: str = "session") -> Record:
 
 
 def _message(message: dict[str, Any], memory: Memory) -> Record:
-    kind, key = string(message, "type"), string(message, "id")
+    kind, key = string(message, "type"), string(message, "id")[:NAME_LENGTH]
     record = Record(kind, ts=milliseconds(message.get("timestamp")), uuid=key)
     parts = list(_parts(message.get("content")))
     if kind == "gemini":

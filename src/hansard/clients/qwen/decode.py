@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from hansard.clients.gemini.tools import change_of, output_of, path_of, tool_name, written
 from hansard.clients.generic import CALL, IMAGE, RESULT, TEXT, THINKING, Block, Record, Usage
+from hansard.clients.state import NAME_LENGTH
 from hansard.clients.values import decode_object, milliseconds, string, table, tables, whole
 
 if TYPE_CHECKING:
@@ -36,9 +37,9 @@ class Memory(Struct, gc=False, omit_defaults=True):
             if (one, two) == (given, output):
                 del others[number]
                 return key
-        mine.append((given, output, own))
+        mine.append((given, output, own[:NAME_LENGTH]))
         del mine[:-_MOST_OPEN]
-        return own
+        return own[:NAME_LENGTH]
 
 
 def decode(line: bytes, memory: Memory) -> Iterator[Record]:
