@@ -215,6 +215,31 @@ def test_what_is_too_much_for_the_model_goes_behind_a_compaction() -> None:
     assert [record["uuid"] for record in rest] == [record["uuid"] for record in before]
 
 
+def test_a_compaction_tears_no_parallel_calls_apart() -> None:
+    before = [user("start", uuid="p0")]
+    last = "p0"
+    for number in range(300):
+        names = [f"c{number}a", f"c{number}b"]
+        for name in names:  # one answer, a line for each call
+            call = tool_use("Bash", {"command": "x" * 300}, f"toolu_{name}")
+            before.append(assistant(call, uuid=name, parentUuid=last, id=f"m{number}"))
+            last = name
+        before += [  # each result hangs on its call, and the next answer on one of them
+            user([tool_result("y" * 500, f"toolu_{name}")], uuid=f"r{name}", parentUuid=name)
+            for name in reversed(names)
+        ]
+        last = f"r{names[1]}"
+    facts, after = copied(encoded(before), slim=True)
+    assert facts.compacted
+    at = next(at for at, record in enumerate(after) if record.get("subtype") == "compact_boundary")
+    for part in (after[:at], after[at:]):
+        calls = {block["id"] for record in part for block in content(record) if block["type"] == "tool_use"}
+        results = {
+            block["tool_use_id"] for record in part for block in content(record) if block["type"] == "tool_result"
+        }
+        assert calls == results
+
+
 def content(record: dict[str, Any]) -> list[dict[str, Any]]:
     found = record["message"]["content"] if "message" in record else []
     return found if isinstance(found, list) else []

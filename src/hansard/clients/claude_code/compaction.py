@@ -23,7 +23,7 @@ class Summary:
         self._open: set[str] = set()  # calls without a result so far
         self._message: Any = None  # the id of the answer that is being read
 
-    def take(self, kind: str, keys: dict[str, Raw], offset: int) -> bool:
+    def take(self, kind: str, keys: dict[str, Raw], offset: int, *, is_listed: bool) -> bool:
         """Take a record; whether a conversation may begin with it: no call is open, and it begins a prompt or an answer."""
         message: Any = _any(keys["message"])
         message = message if isinstance(message, dict) else {}
@@ -43,9 +43,9 @@ class Summary:
             return False
         self._open.clear()  # of an interrupted turn
         line = f"- {' '.join(text[:_PROMPT].split())} [@{offset}]"
-        if self._first:
+        if is_listed and self._first:
             self._prompts.append(line)
-        else:
+        elif is_listed:
             self._first = line
         return True
 

@@ -87,7 +87,7 @@ class _Copier:
         self._before: dict[str, str | None] = {}  # the record before, of records whose parent was not seen before them
         self._left_out: set[str] = set()
         self._old_until = 0  # offset before which bulk is replaced
-        self._trunk: set[str] = set()  # what the client sees: the last record and all above it
+        self._trunk: set[str] = set()  # the last record and all above it
         self._places: list[
             tuple[str, int]
         ] = []  # records before which a compaction may be, and the context before them
@@ -239,11 +239,13 @@ class _Copier:
             if "sessionId" in keys:
                 keys["sessionId"] = _raw(self._new)
             lines = [_encode(keys) + b"\n"]
-            if row is not None and row.uuid in self._trunk and "message" in keys:
+            if row is not None and not row.side and "message" in keys:
+                # Results of parallel calls are beside the trunk, and the client sends them all the same.
+                is_on_trunk = row.uuid in self._trunk
                 if row.uuid == self._compacted_at and not is_begun:
                     is_begun = True
                     lines = self._compaction(keys, row, summary)
-                elif summary.take(row.kind, keys, offset):
+                elif summary.take(row.kind, keys, offset, is_listed=is_on_trunk) and is_on_trunk:
                     self._places.append((row.uuid, self._counts["context"]))
                 self._count("context", _content_size(keys["message"]))
             for line in lines:
