@@ -27,7 +27,7 @@ from hansard import __version__
 from hansard.clients import client_of
 from hansard.clients.roots import open_roots
 from hansard.errors import NotFound, StoreCorrupt
-from hansard.model.gate import Redact, put_behind_gate, verbatim
+from hansard.model.gate import Redact, put_behind_gate, release, verbatim
 from hansard.model.questions import takes
 from hansard.query.reader import Reader
 from hansard.sources.roots import Root
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     import threading
 
     import hansard.changes.journal
+    import hansard.export.formats
     import hansard.export.run
     import hansard.git.blame
     import hansard.git.cache
@@ -868,9 +869,14 @@ class Hansard:
     @takes(lambda: hansard.model.store_requests.ExportRequest)
     def export(self, request: ExportRequest) -> Exported:
         """Write sessions (None: all) to files, one for each or one for each table; unchanged files are left alone."""
-        store = hansard.thread.store.ThreadStore(self.reader, self.record, redact=self.redact)
+        form = hansard.export.formats.find_format(request.format, os.path.expanduser(request.to))
+        redacts = form in hansard.export.formats.SHARED if request.redact is None else request.redact
+        redact = hansard.guard.redaction.redact if redacts else self.redact
+        store = hansard.thread.store.ThreadStore(self.reader, self.record, redact=redact)
         chosen = self.sessions(limit=None).sessions if request.sessions is None else request.sessions
         sessions = [self.session(item) if isinstance(item, str) else item for item in chosen]
+        if redact is not None:  # their titles become names of files
+            sessions = [release(session, redact) for session in sessions]
         return hansard.export.run.export(
             store, request, sessions, home=self.home, roots=self.roots, names=self.project_names()
         )

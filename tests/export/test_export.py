@@ -24,7 +24,7 @@ from hansard.export.manifest import LOCK, NAME
 from tests.cli.conftest import OTHER, SESSION, said, write_log
 from tests.export.conftest import tree_of
 
-FOLDERS = ("html", "markdown", "json", "jsonl", "csv", "parquet")
+FOLDERS = ("html", "markdown", "json", "jsonl", "csv", "parquet", "atif", "traces", "otlp")
 
 
 @pytest.mark.parametrize("form", FOLDERS)
@@ -38,7 +38,7 @@ def test_a_second_export_writes_nothing_at_all(demo: Hansard, tmp_path: Path, fo
     assert tree_of(tmp_path / "out") == before
 
 
-@pytest.mark.parametrize("form", ["html", "markdown", "json", "jsonl"])
+@pytest.mark.parametrize("form", ["html", "markdown", "json", "jsonl", "atif", "traces", "otlp"])
 def test_every_session_has_its_own_file(demo: Hansard, tmp_path: Path, form: str) -> None:
     sessions = demo.sessions(limit=None, debris=True).sessions
     done = demo.export(sessions, tmp_path / "out", format=form)
@@ -46,7 +46,7 @@ def test_every_session_has_its_own_file(demo: Hansard, tmp_path: Path, form: str
     files = {file.session_id: file.path for file in done.files if file.session_id}
     assert set(files) == {session.session_id for session in sessions}
     assert len({path.casefold() for path in files.values()}) == len(sessions)
-    assert all(os.path.getsize(path) > 0 for path in files.values() if form != "jsonl")
+    assert all(os.path.getsize(path) > 0 for path in files.values() if form in ("html", "markdown", "json", "atif"))
     index = {"html": "index.html", "markdown": "index.md"}.get(form)
     if index is not None:
         text = (tmp_path / "out" / index).read_text(encoding="utf-8")
@@ -426,7 +426,7 @@ def test_what_the_user_says_is_in_the_files(small: Hansard, tmp_path: Path, form
 # -- helper processes
 
 
-@pytest.mark.parametrize("form", ["html", "markdown", "jsonl"])
+@pytest.mark.parametrize("form", ["html", "markdown", "jsonl", "atif", "traces"])
 def test_helpers_draw_the_same(demo: Hansard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     demo.export(None, tmp_path / "alone", format=form)
     started = _with_helpers(monkeypatch)
@@ -522,7 +522,7 @@ def test_a_place_and_a_format_must_fit(small: Hansard, tmp_path: Path, to: str, 
     assert not (tmp_path / to).exists()
 
 
-@pytest.mark.parametrize("form", ["html", "markdown", "json", "jsonl"])
+@pytest.mark.parametrize("form", ["html", "markdown", "json", "jsonl", "atif", "traces"])
 def test_a_session_of_which_only_subagents_are_left_is_exported(tmp_path: Path, form: str) -> None:
     folder = tmp_path / "claude" / "projects" / "-src-tide" / SESSION / "subagents"
     folder.mkdir(parents=True)

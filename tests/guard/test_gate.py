@@ -12,7 +12,7 @@ import pytest
 
 import hansard
 from hansard.engine import Hansard
-from hansard.export.formats import FORMATS
+from hansard.export.formats import FORMATS, SHARED
 from hansard.grep.search import Grep
 from hansard.model.gate import VERBATIM
 from hansard.sql.table import Table
@@ -126,6 +126,8 @@ THREAD: dict[str, Callable[[Thread], Any]] = {
     "agents": lambda thread: thread.agents,
     "session": lambda thread: thread.session,
     "others": lambda thread: [list(other.turns()) for other in thread.others()],
+    "calls": lambda thread: thread.calls(),
+    "session_calls": lambda thread: thread.session_calls(),
     "locate": lambda thread: [thread.locate(start.offset) for start in thread.starts],
 }
 
@@ -134,7 +136,7 @@ def test_the_verbatim_exceptions_are_three() -> None:
     assert VERBATIM == {
         "cat": ["Hansard.cat"],
         "restore": ["Hansard.restore"],
-        "raw lines": ["Hansard.transcript_bytes", "Thread.raw"],
+        "raw lines": ["Hansard.transcript_bytes", "Thread.raw", "Thread.raw_lines"],
     }
 
 
@@ -163,8 +165,29 @@ def test_no_file_has_the_secret(h: Hansard, tmp_path: Path, form: str) -> None:
     for path in files:
         assert SECRET.encode() not in path.read_bytes(), path.name
         assert SECRET not in path.name
-    if form not in ("csv", "parquet"):
+    if form not in ("csv", "parquet", "otlp"):  # which have no texts
         assert any(b"[redacted: github-token]" in path.read_bytes() for path in files)
+
+
+@pytest.mark.parametrize("form", SHARED)
+def test_formats_for_others_redact_unless_they_are_asked_not_to(
+    store: tuple[Path, Path, str], tmp_path: Path, form: str
+) -> None:
+    with hansard.open(store[0], [store[1]]) as h:
+        h.export(None, tmp_path / "out", format=form)
+        h.export(None, tmp_path / "plain", format=form, redact=False)
+        h.export(None, tmp_path / "pages", format="markdown")
+        h.export(None, tmp_path / "redacted", format="markdown", redact=True)
+
+    def has_secret(folder: str) -> bool:
+        files = [path for path in (tmp_path / folder).rglob("*") if path.is_file()]
+        assert files
+        return any(SECRET.encode() in path.read_bytes() or SECRET[4:20].lower() in path.name for path in files)
+
+    assert not has_secret("out")
+    assert not has_secret("redacted")
+    assert has_secret("pages")
+    assert has_secret("plain") is (form != "otlp")
 
 
 def test_what_is_verbatim_has_it(h: Hansard, store: tuple[Path, Path, str]) -> None:

@@ -36,3 +36,4 @@ class Exported(Struct, frozen=True):
     bytes: int  # written
     files: tuple[ExportedFile, ...]
     failed: tuple[NotExported, ...]
+    not_included: tuple[str, ...] = ()  # what sessions have and files of this format do not

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, tzinfo
 from functools import partial
 from hashlib import sha256
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from hansard.errors import UsageError
@@ -18,8 +19,12 @@ if TYPE_CHECKING:
     from hansard.thread.thread import Thread
 
 DRAWN = ("html", "markdown", "json", "jsonl")
+SHARED = ("atif", "traces", "otlp")
+"""Formats for other people's tools: secrets are redacted unless the request says otherwise."""
 TABULAR = ("csv", "parquet")
-FORMATS = (*DRAWN, *TABULAR)
+FORMATS = (*DRAWN, *TABULAR, *SHARED)
+LINES = ("jsonl", "otlp")
+"""Formats that may have many sessions in one file."""
 ENDINGS = {
     "html": (".html", ".htm"),
     "markdown": (".md", ".markdown"),
@@ -27,6 +32,9 @@ ENDINGS = {
     "jsonl": (".jsonl", ".ndjson"),
     "csv": (".csv",),
     "parquet": (".parquet",),
+    "atif": (".atif.json", ".json"),
+    "traces": (".trace.jsonl", ".jsonl"),
+    "otlp": (".otlp.jsonl", ".jsonl"),
 }
 # No type that a browser would run when the file is opened.
 _PICTURES = {
@@ -47,10 +55,9 @@ def find_format(given: str | None, to: str) -> str:
         if given not in FORMATS:
             raise UsageError(f"unknown format {given!r}; choose from {', '.join(FORMATS)}")
         return given
-    ending = os.path.splitext(to)[1].lower()
-    for form, endings in ENDINGS.items():
-        if ending in endings:
-            return form
+    fitting = [(-len(ending), form) for form in FORMATS for ending in ENDINGS[form] if to.lower().endswith(ending)]
+    if fitting:  # the longest, and of equal ones the first
+        return min(fitting, key=lambda one: one[0])[1]
     raise UsageError(f"choose a format with --format {'|'.join(FORMATS)}")
 
 
@@ -77,6 +84,12 @@ def draw(
         picture = None if keep is None else partial(_kept, keep=keep)
         for line in lines(thread, picture=picture, zone=zone):
             yield line.encode("utf-8", "replace") + b"\n"
+    elif form == "atif":
+        from hansard.render import atif
+
+        yield from atif.pieces(thread, None if keep is None else partial(_kept, keep=keep))
+    elif form in SHARED:
+        yield from import_module(f"hansard.render.{form}").lines(thread)
     elif form == "json":
         from hansard.render.document import pieces
 
@@ -85,6 +98,14 @@ def draw(
         from hansard.render.document import lines as json_lines
 
         yield from json_lines(thread)
+
+
+def not_included(form: str) -> tuple[str, ...]:
+    """What sessions have and files of a format do not; empty for Hansard's own formats."""
+    if form not in SHARED:
+        return ()
+    found: tuple[str, ...] = import_module(f"hansard.render.{form}").NOT_INCLUDED
+    return found
 
 
 def _kept(picture: Picture, keep: Keep) -> str | None:

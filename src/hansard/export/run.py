@@ -143,7 +143,7 @@ class Export:
         self, sessions: Sequence[Session], *, prune: bool = False, progress: Progress | None = None
     ) -> Exported:
         if self.single and len(sessions) != 1:
-            if self.form != "jsonl":
+            if self.form not in formats.LINES:
                 raise UsageError(
                     f"{len(sessions):,} sessions need a directory: set one with --to, without an extension"
                 )
@@ -369,6 +369,7 @@ class Export:
             bytes=sum(file.bytes for file in written),
             files=tuple(sorted(self.files, key=lambda file: file.path)),
             failed=tuple(self.failed),
+            not_included=formats.not_included(self.form),
         )
 
 

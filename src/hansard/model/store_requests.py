@@ -14,7 +14,7 @@ from hansard.model.requests import Limit, Project, about, at_or_after, before
 if TYPE_CHECKING:
     from hansard.model.sessions import Session  # noqa: TC004 - msgspec does not evaluate the annotation
 
-EXPORT_FORMATS = ("html", "markdown", "json", "jsonl", "csv", "parquet")
+EXPORT_FORMATS = ("html", "markdown", "json", "jsonl", "csv", "parquet", "atif", "traces", "otlp")
 Progress = Callable[[int, int], None]  # done, total
 
 
@@ -107,6 +107,9 @@ class ExportRequest(_ExportTo, frozen=True, kw_only=True):
     ] = None
     force: Annotated[bool, about("Write everything again, and overwrite existing files.")] = False
     prune: Annotated[bool, about("Remove files of earlier exports whose sessions are not selected now.")] = False
+    redact: Annotated[
+        bool | None, about("Redact secrets; by default, in atif, traces and otlp only.", option="--redact/--no-redact")
+    ] = None
     progress: Progress | None = None
 
 

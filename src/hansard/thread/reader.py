@@ -172,6 +172,10 @@ class ThreadReader:
         """Between which the ids of the transcript's rows are."""
         return self.low, self.low + OFFSET_MASK
 
+    def has(self, offset: int, sidechain: int) -> bool:
+        """Whether the record at an offset is of this thread, and not of another in the same file."""
+        return self.is_agent_file or (not sidechain if self.inside is None else offset in self.inside)
+
     def _subtree(self, root: str) -> tuple[set[str], frozenset[int]]:
         """A sidechain inside a main transcript: its first record and all descendants, and their offsets."""
         children: dict[str | None, list[str]] = {}

@@ -218,9 +218,8 @@ def _failures(thread: ThreadReader, bounds: tuple[int, int]) -> list[int]:
 def _own(thread: ThreadReader, rows: Iterable[tuple[int, int]]) -> Iterator[int]:
     """The offsets of those records that are the thread's own; each with whether it is a sidechain's."""
     for record_id, sidechain in rows:
-        place = record_id - thread.low
-        if thread.is_agent_file or (not sidechain if thread.inside is None else place in thread.inside):
-            yield place
+        if thread.has(record_id - thread.low, sidechain):
+            yield record_id - thread.low
 
 
 def find_places(thread: ThreadReader, kind: str) -> list[int]:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from hansard.clients.protocol import Client
     from hansard.model.sessions import Session
     from hansard.model.threads import Agent, Conversation, Entry, Fork
+    from hansard.thread.calls import ModelCall, ThreadCalls
     from hansard.thread.locate import MessageLocation, RawLine
     from hansard.thread.reader import LineSource
     from hansard.thread.store import ThreadCache, ThreadStore
@@ -80,6 +81,13 @@ class SessionContext:
     @cached_property
     def agents(self) -> tuple[Agent, ...]:
         return list_agents(self.reader, self.session.session_id)
+
+    @cached_property
+    def calls(self) -> list[ModelCall]:
+        """The API messages that count for the session."""
+        from hansard.thread.calls import session_calls
+
+        return session_calls(self.reader, self.session.session_id, self.store.rates())
 
     @cached_property
     def usage(self) -> UsageReader:
@@ -403,6 +411,16 @@ class Thread:
             "timeline" in self._opened.made or max(self.session.api_messages, self.session.tool_calls) <= QUICK_TIMELINE
         )
 
+    def session_calls(self) -> list[ModelCall]:
+        """All API messages that count for the session, those of its subagents and of former generations included."""
+        return self._family.calls
+
+    def calls(self) -> ThreadCalls:
+        """Its API messages and tool calls as the ledger has them; no text is read."""
+        from hansard.thread.calls import read_calls
+
+        return read_calls(self._source, self._family.calls)
+
     def agents_used(self) -> dict[str, TurnUsage]:
         """The usage of each subagent of the session with its own log, without the subagents it started."""
         return agents_used(self._family.reader, self.session.session_id)
@@ -447,6 +465,22 @@ class Thread:
         length = line.length if limit is None else min(limit, line.length)
         return record.read(line.transcript, line.offset, line.offset + length)
 
+    @verbatim("raw lines")
+    def raw_lines(self) -> Iterator[bytes]:
+        """The lines of the whole log without their newlines; blank lines, and lines too long to be read, are left out."""
+        from hansard.clients.lines import Lines
+
+        lines = Lines(self._family.store.record.read(self.transcript), 0)
+        for _, line in lines:
+            if line:
+                yield line
+        if lines.rest:
+            yield lines.rest
+
+    def pictures(self, entry: Entry) -> tuple[Picture, ...]:
+        """The images and documents of an entry: those that were said, or those of a call's result."""
+        return self._pictures_of(entry)
+
     # -- entries as items
 
     def _turn(self, number: int, items: list[Item], agents: list[str], low: int, high: int | None) -> Turn:
@@ -471,14 +505,12 @@ class Thread:
             shown = view(call, self.session.cwd)
             title, subject, parts, results = shown.title, shown.subject, shown.parts, shown.results
             facts = facts_of(call)
-            if call.has_image and call.result_offset is not None:
-                results += self._pictures(call.result_offset, call.tool_use_id, 1)
+            results += self._pictures_of(entry)
             if call.agent_id is not None:
                 thread = self._inside(call.agent_id) if family.subagents else self._named(call.agent_id)
         else:
             parts = said(entry, self._source.client)
-            if entry.images:
-                parts += self._pictures(entry.offset, None, entry.images)
+            parts += self._pictures_of(entry)
         fork = self._forks.get(entry.uuid or "")
         return Item(
             anchor=self._anchor(entry.offset),
@@ -528,7 +560,15 @@ class Thread:
         place = f"{offset}.{number}" if number else str(offset)
         return f"{self._agent_id}-{place}" if self._agent_id else place
 
-    def _pictures(self, offset: int, tool_use_id: str | None, count: int) -> tuple[Part, ...]:
+    def _pictures_of(self, entry: Entry) -> tuple[Picture, ...]:
+        call = entry.tool
+        if call is None:
+            return self._pictures(entry.offset, None, entry.images) if entry.images else ()
+        if call.has_image and call.result_offset is not None:
+            return self._pictures(call.result_offset, call.tool_use_id, 1)
+        return ()
+
+    def _pictures(self, offset: int, tool_use_id: str | None, count: int) -> tuple[Picture, ...]:
         """The images and documents of a line, or of one result in it, optionally without their data."""
         if not self._family.pictures:
             return (Picture("", ""),) * count

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hansard.export import Exported
     from hansard.model.sessions import Session
 
-_FORMATS = ("html", "markdown", "json", "jsonl", "csv", "parquet")
+_FORMATS = ("html", "markdown", "json", "jsonl", "csv", "parquet", "atif", "traces", "otlp")
 _NAMED_AT_ONCE = 20
 _MISSING = "name the sessions to export, select them with --project or another condition, or use --all"
 
@@ -48,6 +48,11 @@ _MISSING = "name the sessions to export, select them with --project or another c
     ),
     click.option("--force", is_flag=True, help="Write everything again, and overwrite existing files."),
     click.option("--prune", is_flag=True, help="Remove files of earlier exports whose sessions are not selected now."),
+    click.option(
+        "--redact/--no-redact",
+        default=None,
+        help="Redact secrets; by default, in atif, traces and otlp only.",
+    ),
 )
 @reads
 def export(
@@ -61,6 +66,7 @@ def export(
     zone_name: str | None,
     force: bool,
     prune: bool,
+    redact: bool | None,
 ) -> None:
     """Write sessions as pages, documents or tables; files that are up to date are left alone.
 
@@ -74,6 +80,7 @@ def export(
       hansard export --all --to items.jsonl
       hansard export --all --format parquet --to tables
       hansard export --all --table tool_calls --to calls.csv
+      hansard export @last --to session.atif.json
     """
     if not to:
         raise UsageError("--to is empty; is a variable unset?")
@@ -105,6 +112,7 @@ def export(
                 timezone=zone_name or settings.timezone,
                 force=force,
                 prune=prune,
+                redact=redact,
                 progress=bar,
             )
     _tell(cli, done)
@@ -127,6 +135,8 @@ def _tell(cli: Context, done: Exported) -> None:
         if done.removed:
             counts.append(f"{done.removed:,} removed")
         cli.say([f"{', '.join(counts)}, {size(done.bytes)}, in {one_line(done.to)}"])
+        if done.not_included:
+            note(f"not in files of this format: {'; '.join(done.not_included)}")
     for failure in done.failed[:_NAMED_AT_ONCE]:
         warn(f"session {one_line(failure.session_id)}: {one_line(failure.reason[:400])}")
     if len(done.failed) > _NAMED_AT_ONCE:
