@@ -14,9 +14,11 @@ import hansard
 from hansard.engine import Hansard
 from hansard.export.formats import FORMATS, SHARED
 from hansard.grep.search import Grep
+from hansard.model import gate
 from hansard.model.gate import VERBATIM
 from hansard.sql.table import Table
 from hansard.sql.views import VIEWS
+from hansard.thread.structure import Start
 from hansard.thread.thread import Thread
 from tests.hard_session import write_hard_session
 
@@ -188,6 +190,23 @@ def test_formats_for_others_redact_unless_they_are_asked_not_to(
     assert not has_secret("redacted")
     assert has_secret("pages")
     assert has_secret("plain") is (form != "otlp")
+
+
+def test_one_turn_of_a_thread_does_not_release_the_starts_of_all(
+    h: Hansard, store: tuple[Path, Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thread = h.read(store[2])
+    released: list[Any] = []
+    real = gate.release
+
+    def note(value: Any, redact: gate.Redact) -> Any:
+        released.append(value)
+        return real(value, redact)
+
+    monkeypatch.setattr(gate, "release", note)
+    (turn,) = thread.outline(2, 2)
+    assert [turn] in released
+    assert not any(isinstance(value, list) and value and isinstance(value[0], Start) for value in released)
 
 
 def test_what_is_verbatim_has_it(h: Hansard, store: tuple[Path, Path, str]) -> None:

@@ -225,6 +225,9 @@ class Thread:
 
     def once(self, name: str, make: Callable[[], _T]) -> _T:
         """A value computed once for this state of the thread; with a cache, once for all readers."""
+        return self._once(name, make)
+
+    def _once(self, name: str, make: Callable[[], _T]) -> _T:
         made = self._opened.made
         if name not in made:
             made[name] = make()
@@ -235,7 +238,11 @@ class Thread:
     @property
     def starts(self) -> list[Start]:
         """Where its turns begin; the first of them is number 1."""
-        return self.once("starts", lambda: find_starts(self._source)) if self.has_log else []
+        return self._starts
+
+    @property
+    def _starts(self) -> list[Start]:  # for the thread itself, which asks often: not released each time
+        return self._once("starts", lambda: find_starts(self._source)) if self.has_log else []
 
     @property
     def not_shown(self) -> dict[str, int]:
@@ -270,7 +277,7 @@ class Thread:
         self.check_branch(branch)
         if first == 1 and last is None and not newest:
             return Selection(self, self.turns(), branch)
-        starts = self.starts
+        starts = self._starts
         if newest:
             on_line = [number for number, start in enumerate(starts, 1) if start.branch == (branch or 0)]
             chosen = on_line or list(range(1, len(starts) + 1))
@@ -325,7 +332,7 @@ class Thread:
     def windows(self) -> Windows:
         """Stretches of it that are small enough to be drawn at once."""
         source = self._source
-        return Windows(source.reader, source.low, [start.offset for start in self.starts], source.inside)
+        return Windows(source.reader, source.low, [start.offset for start in self._starts], source.inside)
 
     def window(self, window: Window) -> Iterator[Turn]:
         """The turns of a window, as the chosen branch has them; the first and the last may be parts of turns."""
@@ -364,7 +371,7 @@ class Thread:
 
     def fork_places(self) -> dict[str, int]:
         """Where its branches begin, by the ids of their first records."""
-        return self.once("forks", lambda: fork_places(self._source)) if self.forks else {}
+        return self._once("forks", lambda: fork_places(self._source)) if self.forks else {}
 
     def choices(self) -> list[BranchChoice]:
         """All of its branches with their first words."""
@@ -372,9 +379,9 @@ class Thread:
 
     def _goes_on(self, number: int, window: Window) -> bool:
         """Whether a turn begins in a window and ends behind it."""
-        if window.end is None or self.starts[number - 1].offset < window.start:
+        if window.end is None or self._starts[number - 1].offset < window.start:
             return False
-        end = self.starts[number].offset if number < len(self.starts) else None
+        end = self._starts[number].offset if number < len(self._starts) else None
         return end is None or window.end < end
 
     def _with_usage(self, turn: Turn) -> Turn:
@@ -390,19 +397,19 @@ class Thread:
 
     def outline(self, first: int, last: int) -> list[OutlineTurn]:
         """The turns from one number to another by their first words."""
-        return read_outline(self._source, self.starts, first, last)
+        return read_outline(self._source, self._starts, first, last)
 
     def places(self, kind: str) -> list[int]:
         """The byte offsets of its errors or edits, in order."""
-        return self.once(f"places of {kind}", lambda: find_places(self._source, kind)) if self.has_log else []
+        return self._once(f"places of {kind}", lambda: find_places(self._source, kind)) if self.has_log else []
 
     def compactions(self) -> list[Compaction]:
         """Where it was replaced by its summary."""
         return read_compactions(self._source)
 
     def timeline(self) -> ContextTimeline:
-        return self.once(
-            "timeline", lambda: read_timeline(self._source, [start.offset for start in self.starts], self.agents)
+        return self._once(
+            "timeline", lambda: read_timeline(self._source, [start.offset for start in self._starts], self.agents)
         )
 
     def has_timeline(self) -> bool:
