@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from tests.clients.aider import history as aider
 from tests.clients.amp import history as amp
+from tests.clients.atif import history as atif
 from tests.clients.chatgpt import history as chatgpt
 from tests.clients.claude_ai import history as claude_ai
 from tests.clients.cline import history as cline
@@ -51,6 +52,7 @@ _rows = partial(History, is_log=False, is_files=False)
 """Of a client that keeps its sessions in a database."""
 
 HISTORIES: dict[str, History] = {
+    "atif": History(atif.write, atif.SESSION, "Emden", 2, 3, (117, 38, 160, 0), is_log=False),
     "aider": History(aider.write, aider.RUN, "Emden", 2, 1, (2200, 594, 900, 1100), is_log=False),
     "amp": History(amp.write, amp.THREAD, "Emden", 1, 2, (10, 100, 1400, 120), is_log=False),
     "continue": History(continue_dev.write, continue_dev.SESSION, "Emden", 1, 1, (100, 20, 30, 40), is_log=False),

@@ -172,6 +172,7 @@ BUILT_IN: dict[str, BuiltIn] = {
 }
 """By name; Claude Code, which everything else is measured by, is not among them."""
 IMPORTED = {
+    "atif": "hansard.clients.atif.client:Atif",
     "chatgpt": "hansard.clients.chatgpt.client:ChatGPT",
     "claude-ai": "hansard.clients.claude_ai.client:ClaudeAi",
     "amp": "hansard.clients.amp.client:Amp",

@@ -32,6 +32,8 @@ class ImportedClient(GenericClient):
     list_name = b""
     """The list of messages in a conversation, if it is one JSON document."""
     suffix = ".json"
+    replaces = True
+    """Whether another content under the same id is a newer state of the conversation; else it is another one."""
 
     def __init__(self) -> None:
         folder = LayoutFolder(

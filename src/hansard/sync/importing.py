@@ -69,15 +69,25 @@ def import_file(home: str, path: str, client: str = "") -> list[ImportReport]:
 def _keep(home: str, client: ImportedClient, conversation: str, content: bytes) -> bool:
     folder = os.path.join(home, "imports", client.name, client.folder)
     make_private_folder(folder)
-    target = os.path.join(folder, file_name(conversation) + client.suffix)
+    name = file_name(conversation)
+    number = 1
+    while True:
+        target = os.path.join(folder, name + (f"-{number}" if number > 1 else "") + client.suffix)
+        known = _content(target)
+        if known == content:
+            return False
+        if known is None or client.replaces:
+            write_private(target, content)
+            return True
+        number += 1
+
+
+def _content(path: str) -> bytes | None:
     try:
-        with open(target, "rb") as file:
-            if file.read() == content:
-                return False
+        with open(path, "rb") as file:
+            return file.read()
     except FileNotFoundError:
-        pass
-    write_private(target, content)
-    return True
+        return None
 
 
 def _files(path: str) -> Iterator[tuple[str, bytes]]:

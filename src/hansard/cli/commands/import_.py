@@ -13,7 +13,7 @@ from hansard.render.format import many
 @click.option("--client", default="", metavar="NAME", help="Whose file it is, e.g. chatgpt; recognized otherwise.")
 @common
 def import_(cli: Context, files: tuple[str, ...], client: str) -> None:
-    """Store conversations from files: exports of ChatGPT and Claude.ai, and histories of Aider, Amp, Continue and droid.
+    """Store conversations from files: exports of ChatGPT and Claude.ai, histories of Aider, Amp, Continue and droid, trajectories (ATIF).
 
     FILE is a file, a zip archive as it was downloaded, or a folder. Each conversation is kept byte for byte, and is in
     every list, search and report from then on. Importing a newer export adds what is new; nothing is lost that it has no more.
@@ -22,6 +22,7 @@ def import_(cli: Context, files: tuple[str, ...], client: str) -> None:
       hansard import ~/Downloads/chatgpt-export.zip
       hansard import conversations.json --client claude-ai
       hansard import ~/src/calculator/.aider.chat.history.md
+      hansard import runs/trajectory.json
     """
     cli.must_sync("import")
     with cli.engine() as h:
