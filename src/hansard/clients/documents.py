@@ -15,7 +15,7 @@ from hansard.clients.objects import Objects
 from hansard.lazy_regex import lazy_compile
 
 _BETWEEN = b", \t\r\n"
-_TOKEN = lazy_compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]]', re.DOTALL)
+_TOKEN = lazy_compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}\[\]]', re.DOTALL)  # a string may be cut off
 _BRACKET = lazy_compile(rb"\s*+:\s*+\[")
 Opening = Callable[[bytes], int]
 

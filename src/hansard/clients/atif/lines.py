@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BETWEEN = b", \t\r\n"
-_TOKEN = lazy_compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"(\s*+:)?+|[{}\[\]]', re.DOTALL)
+_TOKEN = lazy_compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?(\s*+:)?+|[{}\[\]]', re.DOTALL)  # a string may be cut off
 _TRAJECTORY, _STEPS, _STEP, _EMBEDDED, _OTHER = range(5)
 _LISTS = {b'"steps"': _STEPS, b'"subagent_trajectories"': _EMBEDDED}
 _AROUND = {_STEPS: _TRAJECTORY, _TRAJECTORY: _EMBEDDED, _EMBEDDED: _TRAJECTORY}

@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _decode = msgspec.json.Decoder(list[dict[str, Any]]).decode
-_CWD = lazy_compile(r"# Current Work(?:ing|space) Directory \(([^)\n]{1,4096})\)")
-_BLOCK = lazy_compile(
-    r"(?ms)^(?:-{3,}|<{7}) SEARCH>?\n(?::start_line:[^\n]*\n-+\n)?(.*?)^={7}\n(.*?)^(?:\+{3,}|>{7}) REPLACE"
-)
+_CWD = lazy_compile(r"# Current Work(?:ing|space) Directory \(")
+_LONGEST_PATH = 4096
 _SEARCHED = 1 << 20  # characters of a request
 EDITS = frozenset({"editedExistingFile", "appliedDiff", "insertContent", "searchAndReplace", "fileDeleted"})
 SHELL = "execute_command"
@@ -133,8 +131,32 @@ def _tool(given: Any, key: str) -> list[Block]:
 
 
 def _edits(text: str) -> list[Change]:
-    found: list[Change] = [Replacement(old, new) for old, new in _BLOCK.findall(text)]
-    return found or hunks(text) or [Hunk([])]
+    return list(_replacements(text)) or hunks(text) or [Hunk([])]
+
+
+def _replacements(text: str) -> Iterator[Change]:
+    """The blocks of a text that say what is searched for and what replaces it."""
+    old: list[str] = []
+    new: list[str] = []
+    lines: list[str] | None = None
+    for line in text.splitlines(keepends=True):
+        sign, _, word = line.rstrip("\r\n").partition(" ")
+        if word in ("SEARCH", "SEARCH>") and _is_sign(sign, "-<"):
+            old, new = [], []
+            lines = old
+        elif lines is old and sign == "=======":
+            lines = new
+        elif lines is new and word.startswith("REPLACE") and _is_sign(sign, "+>"):
+            yield Replacement("".join(old), "".join(new))
+            lines = None
+        elif lines is old and not old and (line.startswith(":start_line:") or not line.strip("-\r\n")):
+            continue
+        elif lines is not None:
+            lines.append(line)
+
+
+def _is_sign(sign: str, signs: str) -> bool:
+    return len(sign) >= 3 and sign[0] in signs and not sign.strip(sign[0])
 
 
 def _call(said: str, text: str, key: str) -> Block:
@@ -157,5 +179,7 @@ def _request(record: Record, given: Any) -> None:
         record.usage = Usage(record.uuid, record.model, read, wrote, cached, stored)
         if isinstance(cost, (int, float)) and 0 <= cost < 1e6:
             record.usage.cost = round(cost * 1e9)
-    found = _CWD.search(string(given, "request")[:_SEARCHED])
-    record.cwd = found[1] if found else ""
+    request = string(given, "request")[:_SEARCHED]
+    if found := _CWD.search(request):
+        path, closed, _ = request[found.end() : found.end() + _LONGEST_PATH].partition(")")
+        record.cwd = path if closed and "\n" not in path else ""

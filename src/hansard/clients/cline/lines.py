@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
-_LIST = lazy_compile(rb"\s*+\[")
+_LIST = lazy_compile(rb"\A\s*+\[")
 _KIND = lazy_compile(rb'"(?:ask|say)"\s*+:\s*+"(\w++)"(?!\s*:)')
 _CALLS = frozenset({b"command", b"use_mcp_server", b"browser_action_launch", b"browser_action"})
 _OUTPUTS = frozenset({b"command_output", b"mcp_server_response", b"browser_action_result"})

@@ -29,8 +29,7 @@ _NOBODY = Raw(b"null")
 
 # What the client itself says in the user's name.
 _TAG = lazy_compile(r"\s*<([a-z][a-z0-9_]*)[ >]")
-_CWD = lazy_compile(r"<cwd>(.*?)</cwd>")
-_SHELL = lazy_compile(r"<command>\s*(.*?)\s*</command>", 16)
+_CWD = lazy_compile(r"<cwd>([^<\n]*+)</cwd>")
 _INSTRUCTIONS = ("# AGENTS.md instructions", "# Instructions for ")
 _REQUEST = "## My request for Codex:"  # after what an editor adds to a prompt
 _ROLES = {"subagent_notification": "notification", "turn_aborted": "interruption", "user_shell_command": "bash"}
@@ -267,8 +266,8 @@ def _own_role(text: str) -> str:
 
 
 def _shell_line(text: str) -> str:
-    found = _SHELL.search(text)
-    return found[1] if found else text
+    command, closed, _ = text.partition("<command>")[2].partition("</command>")
+    return command.strip() if closed else text
 
 
 def _user_event(text: str, images: list[Block], memory: Memory) -> Record:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _VALUE = rb"(?:%b|[-+.\w]++|\[[^\[\]{}]*+\])" % _STRING
 _BEFORE = lazy_compile(
-    rb'\s*+\{(?:\s*+(?!"messages")%b\s*+:\s*+%b\s*+,)*+\s*+"messages"\s*+:\s*+\[' % (_STRING, _VALUE)
+    rb'\A\s*+\{(?:\s*+(?!"messages")%b\s*+:\s*+%b\s*+,)*+\s*+"messages"\s*+:\s*+\[' % (_STRING, _VALUE)
 )
 _SNAPSHOT = b'{"$set":{"messages":['
 

@@ -55,15 +55,17 @@ KINDS: Mapping[str, ToolKind] = {
     "ask_user_question": "ask",
 }
 _GROUP = lazy_compile(r"\n(?:Background PIDs|Process Group PGID): [^\n]*\Z")
-_SERVER = lazy_compile(r"(.+) \((.+) MCP Server\)")
+_SERVER = " MCP Server)"
 
 
 def tool_name(name: str, display_name: str = "") -> str:
     """The name of a tool in rows; the client calls an MCP server's `mcp_SERVER_TOOL`, or by its own name."""
     if name.startswith(MCP) or name in KINDS:
         return name
-    if found := _SERVER.fullmatch(display_name[:500]):
-        return f"{MCP}{found[2]}__{found[1]}"
+    if display_name.endswith(_SERVER):
+        tool, _, server = display_name.removesuffix(_SERVER).rpartition(" (")
+        if tool and server:
+            return f"{MCP}{server}__{tool}"
     prefix, _, rest = name.partition("_")
     server, _, tool = rest.partition("_")
     return f"{MCP}{server}__{tool}" if prefix == "mcp" and server and tool else name
