@@ -69,6 +69,7 @@ def _uuids(h: Hansard, session: str) -> list[str]:
 ASKED: dict[str, Callable[[Hansard, str], Any]] = {
     "activity": lambda h, _: h.activity(),
     "agents": lambda h, s: h.agents(s),
+    "brief": lambda h, s: h.brief(s),
     "calls": lambda h, _: h.calls(limit=None, outputs=True),
     "command_outputs": lambda h, _: h.command_outputs(["x"]),
     "conversation": lambda h, s: h.conversation(s),
@@ -92,12 +93,14 @@ ASKED: dict[str, Callable[[Hansard, str], Any]] = {
     "pin": lambda h, s: h.pin(s),
     "pin_message": lambda h, s: [h.pin_message(s, uuid) for uuid in _uuids(h, s)],
     "pinned_messages": lambda h, s: [[h.pin_message(s, uuid) for uuid in _uuids(h, s)], h.pinned_messages(s)],
+    "plan_handoff": lambda h, s: h.plan_handoff(s, "claude-code", "/nowhere/.claude", cwd="/src"),
     "problems": lambda h, _: h.problems(),
     "project_names": lambda h, _: h.project_names(),
     "projects": lambda h, _: h.projects(),
     "prompts": lambda h, _: h.prompts(limit=None),
     "prompt_text": lambda h, _: [h.prompt_text(p.transcript, p.offset) for p in h.prompts(limit=None).prompts],
     "read": lambda h, s: h.read(s).whole(),
+    "recall": lambda h, _: [h.recall(question=words) for words in ("tide", "ghp", "what did the tool print")],
     "related": lambda h, s: h.related(s),
     "remarks": lambda h, s: h.remarks(s),
     "search": lambda h, _: [h.search(words, limit=100) for words in ("tide", "ghp", "tool:bash", "kind:reply")],
@@ -224,11 +227,11 @@ def test_no_method_is_forgotten() -> None:
     """A method that gives out texts is asked above; the others give none of a transcript's."""
     without_text = {
         "active_time", "activity_by_period", "at_once", "blame", "blame_commit", "blocks", "budgets", "cleanup_days", "cleanup_periods", "close",
-        "close_unshared", "commits", "count", "coverage", "current", "export", "find_commit", "find_transcript", "git_note", "has_text",
-        "known_roots", "listed_call", "live", "move", "moves", "plan_move", "plan_restore", "plan_resume", "price_data", "rates",
+        "close_unshared", "commits", "count", "coverage", "current", "export", "find_commit", "find_transcript", "git_note", "handoff_directory", "has_text", "import_file",
+        "known_roots", "listed_call", "live", "move", "moves", "plan_copy", "plan_move", "plan_restore", "plan_resume", "price_data", "rates",
         "read_generation", "rebuild", "reconcile", "reconstruct", "record", "reader", "rename", "restore", "revision", "salvage",
-        "session_counts", "state", "sync", "sync_progress", "tag", "transcript_size", "undo_move", "unnote", "unproven_from",
-        "update_prices", "verify", "watch",
+        "session_counts", "state", "sync", "sync_progress", "tag", "transcript_size", "undo_move", "undo_session", "unnote", "unproven_from",
+        "update_prices", "verify", "watch", "write_session", "written_sessions",
     }  # fmt: skip
     public = {name for name, _ in inspect.getmembers(Hansard) if not name.startswith("_")}
     assert public - set(ASKED) - without_text - {"cat", "transcript_bytes", "folder"} == set()
