@@ -27,7 +27,6 @@ CLAUDE_ONLY = (
     "ledger/reconcile/",
 )
 EXCEPTIONS = {
-    "handoff/brief.py": {"Task"},  # a heading
     "mcp/stdio.py": {"requestId"},  # the Model Context Protocol's own
     "render/format.py": {"Task"},  # a label: what a subagent was asked
     "web/pages/usage.py": {"Read"},  # the column of the price of cache reads
