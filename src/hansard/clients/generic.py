@@ -55,6 +55,7 @@ _SHOWN = {
 }
 NOTHING = ""
 """The kind of a block that an earlier line had already: it is passed over, and the blocks after it keep their numbers."""
+_MOST_TIME = 1 << 53
 CONVERSATION = frozenset({"user", "assistant", "system"})
 
 
@@ -291,6 +292,7 @@ class GenericClient:
             memory = self.memory()
         try:
             for record in self.decode(line) if memory is None else self.decode_next(line, memory):
+                _check(record)
                 yield ParsedLine(offset, size, record.kind, record)
         except (msgspec.DecodeError, UnicodeDecodeError, json.JSONDecodeError) as error:
             if line.strip():
@@ -299,6 +301,25 @@ class GenericClient:
             yield Issue(offset, size, "unknown_shape", f"no key {error}")
         except (ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
             yield Issue(offset, size, "unknown_shape", str(error))
+
+
+def _check(record: Record) -> None:
+    """Raise TypeError if a client took a value of another type for a text or a time: the line is reported then."""
+    texts = [record.kind, record.role, record.uuid, record.parent_uuid, record.model, record.session_id, record.cwd]
+    texts += (record.branch, record.version, record.title)
+    for block in record.blocks:
+        texts += (block.text, block.call_id, block.tool, block.path)
+    if record.usage is not None:
+        for usage in (record.usage, *record.more_usage):
+            texts += (usage.message_id, usage.model)
+            for count in (usage.input, usage.output, usage.cache_read, usage.cache_write, usage.cost):
+                if count.__class__ is not int:
+                    raise TypeError(f"{type(count).__name__} in place of a number of tokens")
+    for text in texts:
+        if text.__class__ is not str:
+            raise TypeError(f"{type(text).__name__} in place of a text")
+    if record.ts is not None and (record.ts.__class__ is not int or not -_MOST_TIME < record.ts < _MOST_TIME):
+        raise TypeError(f"{type(record.ts).__name__} in place of a time")
 
 
 def stated(
