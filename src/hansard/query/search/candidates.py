@@ -26,7 +26,7 @@ from hansard.storage import OFFSET_BITS
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
 
-_SAMPLE = 400
+_SAMPLE = 500
 _MANY_RANGES = 24
 _LAST = (1 << 63) - 1
 
@@ -41,8 +41,8 @@ class Part(NamedTuple):
 
 
 PARTS = (
-    TALK := Part("talk", "talk", 400, 80),
-    WORK := Part("work", "work", 250, 50),
+    TALK := Part("talk", "talk", 600, 120),
+    WORK := Part("work", "work", 400, 80),
     FILES := Part("files", "work", 100, 16),  # overflowed tool results
     TITLES := Part("titles", "titles", 200, 40),
     REMINDERS := Part("reminders", "reminders", 200, 40),  # only if the query names them
