@@ -19,7 +19,7 @@ from statistics import median
 from typing import Any
 
 import hansard
-from benchmarks.recall.peers import ripgrep
+from benchmarks.recall.peers import agentsview, ripgrep
 from benchmarks.recall.textbook import Textbook
 from hansard.config import Settings
 from hansard.guard.passages import estimate_tokens
@@ -38,7 +38,11 @@ def main(questions: str, root: str, home: str) -> int:
     """Ask everything in every way, and print which questions `recall` misses, and a table."""
     asked: list[Question] = json.loads(Path(questions).read_text(encoding="utf-8"))
     store = Store(Settings(home, (root,), 1 << 26), syncing=False)
-    with hansard.open(home, roots=[root]) as h:
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        agentsview(root, Path(scratch)) as peer,
+        hansard.open(home, roots=[root]) as h,
+    ):
         h.sync(wait_seconds=600)
         textbook = Textbook(texts(h))
         server = Server(store, Repository(root))
@@ -49,6 +53,9 @@ def main(questions: str, root: str, home: str) -> int:
             "textbook BM25": lambda question: _counted(textbook.ask(question)),
             "ripgrep, rarest word": lambda question: _counted(ripgrep(h, root, question)),
         }
+        if peer is not None:
+            ways["agentsview, all words"] = lambda question: _counted(peer(question, " "))
+            ways["agentsview, any word"] = lambda question: _counted(peer(question, " OR "))
         styles = sorted({question["style"] for question in asked})
         of = Counter(question["style"] for question in asked)
         print(

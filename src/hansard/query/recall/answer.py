@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from hansard.record.store import Record
 
 _SAID = frozenset({"prompt", "reply"})
-_JOINED = 20  # of the best pieces that get what was said around them
-_AROUND = 4  # messages on each side at most
+_JOINED = 16  # of the best pieces that get what was said around them
+_AROUND = 3  # messages on each side at most
 _SHARE = 0.9  # each further passage of a session counts less
 _PER_SESSION = 6
 _LEFT_OUT = 8
@@ -232,6 +232,7 @@ class Recall:
             if already > known:
                 heappush(waiting, (-piece.score * _SHARE**already, number, already))
                 continue
+            piece.score *= _SHARE**already
             taken[piece.block.session_id] += 1
             used |= piece.keys
             chosen.append(piece)

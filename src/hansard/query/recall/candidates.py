@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hansard.query.recall.question import Asked
     from hansard.query.search.candidates import Finder
 
-SEEDS = 48
+SEEDS = 40
 """Blocks that are read."""
 
 _BUDGET = {TALK: 10_000, WORK: 10_000, TITLES: 1_000}  # postings
