@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import hansard
+from hansard.query.search import candidates
 from tests.query.search.slowly import Said, everything, positions
 from tests.sync.making import main_path, session, user
 
@@ -98,7 +99,10 @@ def best(demo: Hansard) -> Best:
         ["a", "in", "to"],
     ],
 )
-def test_scores_are_those_of_the_slow_way(demo: Hansard, best: Best, words: list[str]) -> None:
+def test_scores_are_those_of_the_slow_way(
+    demo: Hansard, best: Best, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidates, "_SAMPLE", 100_000)  # of larger histories the uses of words are estimated
     expected = best.scores(words)
     ids = dict(demo.reader.rows("SELECT path, id FROM transcripts"))
     hits: list[Any] = []
@@ -113,7 +117,7 @@ def test_scores_are_those_of_the_slow_way(demo: Hansard, best: Best, words: list
     for hit in hits:
         if (place := (ids.get(hit.transcript, 0), hit.offset + hit.block)) in expected:
             assert hit.score == pytest.approx(expected[place], abs=0.0002), hit.snippet
-    found = [hit.score for hit in hits[:100]]
+    found = [hit.score for hit in hits[:50]]
     assert found == sorted(found, reverse=True)
 
 
@@ -131,4 +135,14 @@ def test_the_best_match_is_found_behind_thousands_of_newer_ones(tree: Tree) -> N
         for group in (False, True):
             page = h.search("walrus colony census", group=group, limit=3)
             assert page.hits[0].uuid == "a"
-            assert (page.total, page.truncated) == (1001, False)
+            assert page.truncated
+    with hansard.open(tree.home) as h:
+        found: list[str | None] = []
+        cursor = None
+        while True:
+            page = h.search("walrus colony census", limit=100, cursor=cursor)
+            found += [hit.uuid for hit in page.hits]
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        assert len(found) == len(set(found)) == 1001

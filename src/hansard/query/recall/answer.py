@@ -190,7 +190,8 @@ class Recall:
                 texts.insert(len(texts) if block.id > piece.block.id else 0, text)
         if blocks:
             piece.text, piece.others = "\n".join(texts), tuple(blocks)
-            piece.counts, piece.score = self._scored(piece.block, piece.text)
+            piece.counts, value = self._scored(piece.block, piece.text)
+            piece.score = max(piece.score, value)  # what is around it may add to a message, but does not dilute it
 
     def _around(self, ids: Collection[int]) -> dict[int, tuple[list[TextBlock], list[TextBlock]]]:
         """For each block the messages before it, nearest first, and those after it."""

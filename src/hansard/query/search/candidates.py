@@ -1,7 +1,7 @@
 """Run a plan: which blocks match, newest first, and how well their words fit.
 
 Every match of the whole history is weighed by an FTS5 function, up to a budget of work: a word that occurs in every other
-block has too many matches to weigh in milliseconds, and then the newest come first. Ids follow time, so FTS5 yields the
+block has too many matches to weigh in milliseconds. Then the newest come first, and those with all words side by side. Ids follow time, so FTS5 yields the
 newest first and stops there; nothing is sorted, and memory does not grow with the number of matches. Later pages continue
 where the budget ended, so every match is reached, and the answer says that there are more.
 """
@@ -26,7 +26,8 @@ from hansard.storage import OFFSET_BITS
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
 
-_SAMPLE = 500
+_SAMPLE = 400
+_COMMON = 20_000  # blocks that have a word; in more, no words are looked for side by side
 _MANY_RANGES = 24
 _LAST = (1 << 63) - 1
 
@@ -96,6 +97,14 @@ class Finder:
             if reached:
                 found.stops[part.name] = reached
                 weights = {row_id: weight for row_id, weight in weights.items() if row_id >= reached}
+            if stops is not None or reached:
+                early = {
+                    row_id: weight for scope, worths in asked for row_id, weight in self._in_a_row(scope, part, worths)
+                }
+                if stops is None:
+                    weights.update(early)
+                else:
+                    weights = {row_id: weight for row_id, weight in weights.items() if row_id not in early}
             found.total += len(weights)
             best = sorted(weights, key=lambda row_id: (-weights[row_id], -row_id))
             found.weights.update(
@@ -154,15 +163,31 @@ class Finder:
                     found.update(row[0] for row in self._reader.rows(sql, values))
         return found
 
-    def _rows(self, scope: _Scope, part: Part, weigh: Weigh, below: int) -> list[tuple[int, float]]:
+    def _rows(self, scope: _Scope, part: Part, weigh: Weigh, below: int, match: str = "") -> list[tuple[int, float]]:
         self._reader.teach_text("weigh", weigh)
         found: list[tuple[int, float]] = []
-        for sql, values in scope.queries(f"text.rowid, weigh({part.table})", part, below):
+        for sql, values in scope.queries(f"text.rowid, weigh({part.table})", part, below, 0, match):
             if len(found) >= part.weighed:
                 break
             limit = part.weighed - len(found)
             found += self._reader.rows(f"{sql} ORDER BY text.rowid DESC LIMIT ?", (*values, limit))
         return found
+
+    def _in_a_row(self, scope: _Scope, part: Part, worths: list[float]) -> list[tuple[int, float]]:
+        """The newest matches of the whole history that have the words side by side: the best there are, however old.
+
+        They are on the first pages. For words that are all common this would take too long.
+        """
+        terms = scope.leg.terms
+        if (
+            len(terms) < 2
+            or any(term.prefix for term in terms)
+            or max(worths) < rarity(_COMMON, count_blocks(self._reader))
+        ):
+            return []
+        words = " ".join(word for term in terms for word in term.spellings[0])
+        match = f'({scope.leg.match}) AND (body : "{words}")'
+        return self._rows(scope, part, weigher(terms, worths), _LAST, match)
 
     def _worths(self, leg: Leg) -> list[float]:
         """The weight of each term by its rarity; a single term needs no comparison.
