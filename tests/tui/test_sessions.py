@@ -161,6 +161,13 @@ def test_a_long_list_is_read_in_pages(store: Path, monkeypatch: pytest.MonkeyPat
     drive(store, steps)
 
 
+@pytest.mark.parametrize("columns", [60, 71, 84, 96, 110, 140])
+def test_the_title_has_enough_of_a_row(columns: int) -> None:
+    """71 columns are what the preview leaves of 120."""
+    cells = session_list._cells(("", "", "x" * 200), [""] * 4, columns)
+    assert len(cells[2]) >= 0.28 * columns
+
+
 def test_columns_follow_the_width(store: Path) -> None:
     async def steps(driver: Driver) -> None:
         assert "KEPT" not in driver.text

@@ -22,7 +22,6 @@ from hansard.render.format import (
     project_name,
     remark_marks,
     short,
-    title_of,
 )
 from hansard.render.terminal.spans import BOLD, CYAN, DIM, GREEN, RED, YELLOW, painted
 from hansard.render.text import fit, one_line, pad, width
@@ -44,7 +43,7 @@ _PROJECT_SHARE = 5  # of the width, at most a fifth
 _LONGEST_TITLE = 400  # characters that are looked at
 _SOON = 7  # days before the clean-up that are marked
 # The columns on the right, each with its width and how wide the list must be for it.
-_RIGHT = (("ERRORS", 6, 100), ("PROMPTS", 7, 60), ("COST", 9, 60), ("KEPT", 5, 84))
+_RIGHT = (("ERRORS", 6, 110), ("PROMPTS", 7, 84), ("COST", 9, 60), ("KEPT", 5, 96))
 
 
 class Filter(NamedTuple):
@@ -150,7 +149,8 @@ def session_row(session: Session, style: RowStyle, columns: int) -> str:
     """One session on one line."""
     marks = "● " * (session.session_id in style.live) + remark_marks(session)
     client = f"[{one_line(session.client)}] " if session.other_client else ""
-    title = marks + client + one_line(title_of(session)[:_LONGEST_TITLE])
+    known = one_line((session.title.strip() or session.first_prompt)[:_LONGEST_TITLE])
+    title = f"{marks}{client}{known or '(untitled)'}"
     errors = session.tool_errors + session.api_errors
     kept, kept_style = _kept(session, style)
     right = [short(errors) if errors else "", short(session.prompts), listed_cost(session), kept]
