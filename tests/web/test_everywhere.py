@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
@@ -27,6 +28,7 @@ PLACES = (
     "/files",
     "/files?view=changes",
     "/files?view=folders",
+    "/files/history?path={file}",
     "/tools",
     "/tools?tool=Bash",
     "/prompts",
@@ -60,10 +62,11 @@ _MARK_REPEATED = """() => {
 
 
 def place(site: Site, path: str) -> str:
-    """A path with the session that has the most in it."""
+    """A path with the session that has the most in it, and the file that was changed last."""
     with site.client() as client:
         found = client.get("/api/sessions", params={"sort": "tokens", "limit": 1}).json()
-    return path.replace("{session}", found["sessions"][0]["session_id"])
+        changed = client.get("/api/files", params={"limit": 1}).json()
+    return path.format(session=found["sessions"][0]["session_id"], file=quote(changed["files"][0]["path"]))
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (390, "dark")])
