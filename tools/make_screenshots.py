@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"
-BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+BROWSERS = (
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+)
 # The scratch folder's own name is of no interest.
 _NAMELESS = """(place) => {
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
