@@ -42,8 +42,8 @@ class Part(NamedTuple):
 
 
 PARTS = (
-    TALK := Part("talk", "talk", 600, 120),
-    WORK := Part("work", "work", 400, 80),
+    TALK := Part("talk", "talk", 400, 80),
+    WORK := Part("work", "work", 250, 50),
     FILES := Part("files", "work", 100, 16),  # overflowed tool results
     TITLES := Part("titles", "titles", 200, 40),
     REMINDERS := Part("reminders", "reminders", 200, 40),  # only if the query names them
