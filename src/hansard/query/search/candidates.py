@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cached_property
 from heapq import merge
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -75,6 +76,10 @@ class Finder:
         self._reader = reader
         self._parts = PARTS if plan.has_reminders else tuple(part for part in PARTS if part is not REMINDERS)
         self._scopes = [_Scope(reader, leg, all_typed=all_typed) for leg in plan.legs]
+
+    @cached_property
+    def _blocks(self) -> int:
+        return count_blocks(self._reader)
 
     def candidates(self, stops: Stops | None = None, batch: int = 0) -> Candidates:
         """The best blocks of each part by their words, or those after `batch` times as many; below where earlier pages stopped."""
@@ -179,11 +184,7 @@ class Finder:
         They are on the first pages. For words that are all common this would take too long.
         """
         terms = scope.leg.terms
-        if (
-            len(terms) < 2
-            or any(term.prefix for term in terms)
-            or max(worths) < rarity(_COMMON, count_blocks(self._reader))
-        ):
+        if len(terms) < 2 or any(term.prefix for term in terms) or max(worths) < rarity(_COMMON, self._blocks):
             return []
         words = " ".join(word for term in terms for word in term.spellings[0])
         match = f'({scope.leg.match}) AND (body : "{words}")'
@@ -197,7 +198,6 @@ class Finder:
         if len(leg.terms) < 2:
             return [1.0] * len(leg.terms)
         newest = self._reader.one("SELECT max(id) FROM transcripts")[0] or 1
-        rows = count_blocks(self._reader)
         found = []
         for term in leg.terms:
             star = " *" if term.prefix else ""
@@ -210,7 +210,7 @@ class Finder:
                     (match,),
                 )
                 often += count if count < _SAMPLE else extrapolate(count, oldest, newest)
-            found.append(rarity(often, rows))
+            found.append(rarity(often, self._blocks))
         return found
 
 
