@@ -43,8 +43,8 @@ class Part(NamedTuple):
 
 
 PARTS = (
-    TALK := Part("talk", "talk", 400, 80),
-    WORK := Part("work", "work", 250, 50),
+    TALK := Part("talk", "talk", 400, 120),
+    WORK := Part("work", "work", 250, 80),
     FILES := Part("files", "work", 100, 16),  # overflowed tool results
     TITLES := Part("titles", "titles", 200, 40),
     REMINDERS := Part("reminders", "reminders", 200, 40),  # only if the query names them
