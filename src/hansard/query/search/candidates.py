@@ -27,7 +27,7 @@ from hansard.storage import OFFSET_BITS
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
 
-_SAMPLE = 400
+_SAMPLE = 120
 _COMMON = 20_000  # blocks that have a word; in more, no words are looked for side by side
 _MANY_RANGES = 24
 _LAST = (1 << 63) - 1
@@ -43,8 +43,8 @@ class Part(NamedTuple):
 
 
 PARTS = (
-    TALK := Part("talk", "talk", 400, 120),
-    WORK := Part("work", "work", 250, 80),
+    TALK := Part("talk", "talk", 300, 120),
+    WORK := Part("work", "work", 200, 80),
     FILES := Part("files", "work", 100, 16),  # overflowed tool results
     TITLES := Part("titles", "titles", 200, 40),
     REMINDERS := Part("reminders", "reminders", 200, 40),  # only if the query names them
