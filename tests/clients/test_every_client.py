@@ -132,7 +132,7 @@ def test_search_show_and_export(store: Hansard, root: Path, tmp_path: Path, name
         ["tools", "--json"],
         ["sessions"],
     ):
-        done = runner.invoke(command, [*given, *common])
+        done = runner.invoke(command, [*given, *common], env={"COLUMNS": "160"})
         is_found = given[0] != "usage" or any(history.tokens) or history.has_cost
         assert done.exit_code == (0 if is_found else 1), (given, done.output)
         if given[0] == "show":

@@ -414,6 +414,8 @@ class Keys:
                 return owner.branch or None
             case "tool":
                 return message.tool or None
+            case "client":
+                return "claude-code"
             case "commit":
                 return None  # none of these projects is a repository on this machine
         if message.moment is None:

@@ -77,7 +77,7 @@ def test_recall_finds_nothing_by_parts_of_a_secret(ask: Call) -> None:
         assert shape(asked) == shape(absent), part
     for part, other in (("Qzx7", "Xwq5"), ("Qzx7Wvk2", "Xwq5Rtz1")):
         asked, absent = (ask("recall", question=f"harbour {word}") for word in (part, other))
-        assert asked["sureness"] == absent["sureness"]
+        assert asked["confidence"] == absent["confidence"]
         assert (asked["missing"], absent["missing"]) == ([part], [other])
 
 

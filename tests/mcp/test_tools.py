@@ -204,7 +204,7 @@ def test_recall_finds_some_of_the_words(call: Call) -> None:
     assert answer["sessions"][0]["session"] == SECOND
     assert answer["searched"] == "flaky login rewritten zig"
     assert answer["missing"] == ["rewritten", "zig"]
-    assert 0 < answer["sureness"] < call("recall", question="flaky login")["sureness"] == 1
+    assert 0 < answer["confidence"] < call("recall", question="flaky login")["confidence"] == 1
     assert "no word" in call("recall", question="what did we do")["error"]
 
 

@@ -28,7 +28,7 @@ _SESSIONS = (
     Column("BRANCH", least=8, rank=8, style="dim"),
     Column("MODEL", Kind.MODEL, least=8, rank=7, style="dim"),
     Column("", rank=3, style="yellow"),
-    Column("CLIENT", rank=4, style="dim"),
+    Column("CLIENT", rank=2, style="dim"),
     Column("TAGS", least=8, rank=5, style="magenta"),
 )
 

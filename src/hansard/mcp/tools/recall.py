@@ -63,7 +63,7 @@ class RecallAnswer(Answer):
 
     searched: str = ""  # the words that were searched for
     missing: list[Short] = field(default_factory=list)  # of these the ones that no passage has
-    sureness: float = 0.0  # the share of the words, by rarity, that the best passage has
+    confidence: float = 0.0  # the share of the words, by rarity, that the best passage has
     sessions: list[RecalledSession] = field(default_factory=list)
     passages: list[Passage] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
@@ -86,7 +86,7 @@ def run(ask: Ask, request: RecallRequest) -> RecallAnswer:
     if not found.words:
         raise UsageError("the question has no word to look for: name what it is about")
     searched, missing = " ".join(found.words), list(found.missing) if found.sessions else []
-    answer = packer.begin(RecallAnswer(scope=ask.scope, searched=searched, missing=missing, sureness=found.sureness))
+    answer = packer.begin(RecallAnswer(scope=ask.scope, searched=searched, missing=missing, confidence=found.confidence))
     best = sorted(
         ((passage, session) for session in found.sessions for passage in session.passages),
         key=lambda pair: -pair[0].score,

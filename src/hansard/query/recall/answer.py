@@ -280,7 +280,7 @@ class Recall:
             sessions=tuple(sessions),
             left_out=tuple((name, facts[name][1]) for name in left_out[:_LEFT_OUT] if name in facts),
             is_cut=is_cut,
-            sureness=max(map(found, chosen), default=0.0),
+            confidence=max(map(found, chosen), default=0.0),
             took_ms=round((time.perf_counter() - began) * 1000, 2),
         )
 
@@ -315,7 +315,7 @@ class Recall:
         }
 
     def _outcome(self, transcript: int) -> str:
-        """Of the last replies of a session the best one that has words of the question, or the very last."""
+        """The latest of a session's last replies that has words of the question, or the very last."""
         low, high = transcript << OFFSET_BITS, (transcript + 1 << OFFSET_BITS) - 1
         rows = self._reader.rows(
             "SELECT rowid FROM full.talk WHERE talk MATCH 'mark : kindreply' AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?",
@@ -324,6 +324,6 @@ class Recall:
         blocks = describe(self._reader, [row[0] for row in rows])
         pieces = self._pieces([block for block in blocks.values() if block.kind == "reply"])
         if pieces:
-            return pieces[0].text
+            return max(pieces, key=lambda piece: (piece.block.id, piece.score)).text
         last = max(blocks, default=None)
         return next(cut(self._text(blocks[last])), "") if last is not None else ""
