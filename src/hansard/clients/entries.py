@@ -1,4 +1,4 @@
-"""What a reader sees of a transcript's records, in the words of no client."""
+"""What a reader sees of a transcript's records, in neutral terms."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class Usage(Struct, gc=False):
 
 
 class Record(Struct, gc=False):
-    """A record in the words of no client.
+    """A record in neutral terms.
 
     `kind` is user, assistant or system for what belongs to the conversation; anything else is only counted. `role` says what
     a user or system record is: prompt (typed by a person), instruction (given to a subagent), command, bash, note, error,
@@ -261,7 +261,7 @@ class GenericClient:
         return [name for name, known in self.tools.items() if known == kind]
 
     def tool_input(self, tool: str, given: Any) -> ToolInput | None:  # noqa: ARG002
-        """What a call was given in the words of no client, None where it is shown as it is."""
+        """What a call was given in neutral terms, None where it is shown as it is."""
         return None
 
     def tool_use(self, tool: str, given: Any, output: str) -> ToolUse:

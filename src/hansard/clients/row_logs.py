@@ -104,7 +104,7 @@ def head(kind: str, id_: str) -> bytes:
 
 
 def _is_json(value: bytes) -> bool:
-    """Whether a text can stand in a line as it is."""
+    """Whether a text can be copied into a line unchanged."""
     if value[:1] not in (b"{", b"[") or b"\n" in value or b"\r" in value:
         return False
     try:
@@ -204,7 +204,7 @@ def rows_info(path: str) -> PathInfo:
 
 
 def milliseconds(value: Any) -> int | None:
-    """A time in seconds or milliseconds, as clients mix them; None if it is none of both."""
+    """A time in seconds or milliseconds, as clients mix them, or None."""
     if not isinstance(value, (int, float)) or not 0 < value < _LATEST:
         return None
     return int(value * 1000 if value < _LATEST / 1000 else value)

@@ -1,4 +1,4 @@
-"""What a tool was given, in the words of no client: one input for each way in which calls are shown.
+"""What a tool was given, in neutral terms: one input for each way in which calls are shown.
 
 A client gives the kind of each of its tools (`model.tools.ToolKind`) and makes one of these inputs from what a call was given. A
 tool whose input says nothing more than its own names and values has none, and is shown by them. The tools of MCP servers are

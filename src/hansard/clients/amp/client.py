@@ -53,7 +53,7 @@ class Amp(ImportedClient):
             yield _message(decode_object(text))
 
     def tool_input(self, tool: str, given: Any) -> t.ToolInput | None:
-        """What a call was given in the words of no client."""
+        """What a call was given in neutral terms."""
         match self.tools.get(tool):
             case "shell":
                 return t.Shell(text_of(given, "cmd") or text_of(given, "command"))

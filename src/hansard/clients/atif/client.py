@@ -54,5 +54,5 @@ class Atif(ImportedClient):
         return decode(line, memory)
 
     def tool_input(self, tool: str, given: Any) -> ToolInput | None:
-        """What a call was given in the words of no client."""
+        """What a call was given in neutral terms."""
         return Shell(text_of(given, "command")) if tool in SHELLS else None

@@ -1,7 +1,7 @@
 """Copies of a transcript that the client can resume: damage mended, and on request old bulk replaced by short stand-ins.
 
 The client walks from the last record up the parentUuid chain, and what it does not reach is not in the conversation: a parent that
-is null or in a circle loses every turn before it (2.1.112 to 2.1.326), a time that is none loses the session. In a copy every chain
+is null or in a circle loses every turn before it (2.1.112 to 2.1.326), an invalid time loses the session. In a copy every chain
 ends at a beginning. Records keep their order, uuids and message ids, as in the client's own forks, and whatever is not mended or
 replaced keeps its bytes. A transcript is read twice, line by line; in memory are its uuids.
 """

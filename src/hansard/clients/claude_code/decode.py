@@ -262,7 +262,7 @@ def _mended(data: bytes) -> tuple[bytes, str]:
 
 
 def strict_object(data: bytes) -> bytes:
-    """An object as every parser takes it; empty if it is none."""
+    """An object as every parser takes it; empty if it is not one."""
     clean = _in_utf8(data)[0]
     try:
         _any(clean)

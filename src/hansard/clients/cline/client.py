@@ -99,7 +99,7 @@ class Cline(GenericClient):
         return decode(line, memory)
 
     def tool_input(self, tool: str, given: Any) -> ToolInput | None:
-        """What a call was given in the words of no client."""
+        """What a call was given in neutral terms."""
         match self.tools.get(tool):
             case "shell":
                 return Shell(text_of(given, "command"))

@@ -147,7 +147,7 @@ def _is_inherited(kind: str, payload: dict[str, Any], ts: int | None, ordinal: i
 
 
 def _uuid_time(value: Any) -> int:
-    """The time in a UUID of version 7; 0 where there is none."""
+    """The time in a UUID of version 7, or 0."""
     text = value.replace("-", "") if isinstance(value, str) else ""
     try:
         return int(text[:12], 16) if len(text) == 32 and text[12] == "7" else 0

@@ -28,7 +28,7 @@ class FilePatch(Struct, frozen=True):
 
     @property
     def change(self) -> str:
-        """The same in the words of no client; a deletion writes nothing."""
+        """The same in neutral terms; a deletion writes nothing."""
         return {"Add": "create", "Update": "edit"}.get(self.action, "")
 
     @property

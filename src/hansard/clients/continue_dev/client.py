@@ -68,7 +68,7 @@ class Continue(ImportedClient):
         yield record
 
     def tool_input(self, tool: str, given: Any) -> ToolInput | None:
-        """What a call was given in the words of no client."""
+        """What a call was given in neutral terms."""
         path = _path(given)
         match self.tools.get(tool):
             case "shell":

@@ -72,7 +72,7 @@ class CopilotChat(GenericClient):
         return decode(line, memory)
 
     def tool_input(self, tool: str, given: Any) -> ToolInput | None:
-        """What a call was given in the words of no client."""
+        """What a call was given in neutral terms."""
         return tool_input(tool, given)
 
 

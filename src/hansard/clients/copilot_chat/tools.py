@@ -44,7 +44,7 @@ def path_of(given: Mapping[str, Any]) -> str:
 
 
 def tool_input(tool: str, given: Any) -> t.ToolInput | None:
-    """What a call was given in the words of no client."""
+    """What a call was given in neutral terms."""
     make = _INPUTS.get(KINDS.get(tool, "other"))
     return make(given) if make is not None and isinstance(given, dict) else None
 

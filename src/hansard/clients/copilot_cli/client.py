@@ -88,7 +88,7 @@ class CopilotCli(GenericClient):
         return None
 
     def tool_input(self, tool: str, given: Any) -> ToolInput | None:
-        """What a call was given in the words of no client."""
+        """What a call was given in neutral terms."""
         return tool_input(tool, given)
 
     def notice(self, text: str) -> str:

@@ -64,7 +64,7 @@ KINDS: Mapping[str, ToolKind] = {
 
 
 def tool_input(tool: str, given: Any) -> ToolInput | None:
-    """What a call was given in the words of no client."""
+    """What a call was given in neutral terms."""
     make = _INPUTS.get(KINDS.get(tool, "other"))
     return make(given) if make is not None and isinstance(given, dict) else None
 

@@ -78,7 +78,7 @@ class Droid(ImportedClient):
             yield Record(kind, ts=milliseconds(given.get("timestamp")), cwd=string(given, "cwd"), title=title)
 
     def tool_input(self, tool: str, given: Any) -> ToolInput | None:
-        """What a call was given in the words of no client."""
+        """What a call was given in neutral terms."""
         path = text_of(given, "file_path")
         match tool:
             case "Execute":

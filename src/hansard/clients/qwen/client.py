@@ -84,7 +84,7 @@ class QwenCode(GenericClient):
         return decode(line, memory)
 
     def tool_input(self, tool: str, given: Any) -> ToolInput | None:
-        """What a call was given in the words of no client."""
+        """What a call was given in neutral terms."""
         return tool_input(tool, given)
 
     def tool_use(self, tool: str, given: Any, output: str) -> ToolUse:
