@@ -86,7 +86,9 @@ def run(ask: Ask, request: RecallRequest) -> RecallAnswer:
     if not found.words:
         raise UsageError("the question has no word to look for: name what it is about")
     searched, missing = " ".join(found.words), list(found.missing) if found.sessions else []
-    answer = packer.begin(RecallAnswer(scope=ask.scope, searched=searched, missing=missing, confidence=found.confidence))
+    answer = packer.begin(
+        RecallAnswer(scope=ask.scope, searched=searched, missing=missing, confidence=found.confidence)
+    )
     best = sorted(
         ((passage, session) for session in found.sessions for passage in session.passages),
         key=lambda pair: -pair[0].score,
