@@ -112,7 +112,7 @@ class GenericFold(RowFold):
             state.commands += 1
             state.first_command = state.first_command or preview(record.text)
         if role in PROMPT_KINDS:
-            self.rows.prompts.append((record_id, role, record.ts, record.text, None, None))
+            self.rows.prompts.append((record_id, role, record.ts, record.asked or record.text, None, None))
         self.rows.records.append(
             (
                 *(record_id, length, record.kind, None, role),

@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 import hansard
+from hansard.clients.codex.client import Codex
 from hansard.clients.codex.decode import Memory, decode
 from hansard.clients.codex.patches import patch_of, read_patch
 from hansard.engine import Hansard
 from hansard.query.duplicates import REPEATED, find_repeated_work, once
 from hansard.render.format import listed_cost, session_cost
 from tests.clients.codex.history import CHILD, FORK, LATER, OLDEST, PATCH, THREAD, Rollout, main_thread, uuid7, write
+from tests.clients.folding import fold_bytes
 
 
 @pytest.fixture
@@ -120,11 +122,12 @@ def test_tokens_are_those_of_each_answer() -> None:
     ]
 
 
-def test_what_an_editor_adds_to_a_prompt_is_not_its_title() -> None:
+def test_what_an_editor_adds_to_a_prompt_was_not_typed() -> None:
     text = "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nPaint it\n"
     line = {"timestamp": "", "type": "event_msg", "payload": {"type": "user_message", "message": text}}
     (record,) = decode(json.dumps(line).encode(), Memory())
     assert (record.text, record.asked) == (text, "Paint it")
+    assert [row[3] for row in fold_bytes(Codex(), json.dumps(line).encode() + b"\n").rows.prompts] == ["Paint it"]
 
 
 def test_a_patch_in_a_command() -> None:
