@@ -185,6 +185,11 @@ _IS_UUID = re.compile("[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fu
 def plan_resume(reader: Reader, name: str, roots: Sequence[Root]) -> Resumption:
     """What the client needs to resume the named session; raises if it cannot."""
     session = _resumed_session(reader, name)
+    if session.other_client:
+        raise UsageError(
+            f"session {session.session_id} cannot be resumed: it is of {session.client}, and only Claude Code's can be."
+            f" To continue it in Claude Code: hansard handoff {session.session_id} --to claude-code"
+        )
     files = list_transcripts(reader, session.session_id)
     if files and all(item.kind == "agent" for item in files):
         raise UsageError(

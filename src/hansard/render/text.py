@@ -214,5 +214,7 @@ def _cmd_quote(word: str) -> str:
 
 
 def resume_command(session: Session) -> str:
-    """The command that continues a session in its directory."""
+    """The command that continues a session in its directory; empty for other clients than Claude Code."""
+    if session.other_client:
+        return ""
     return command_line([CLIENT, RESUME_OPTION, session.session_id], directory=session.cwd)

@@ -52,9 +52,10 @@ class SessionActions(View):
 
     def copy_choices(self, session: Session) -> list[tuple[str, str, str]]:
         """What can be copied: a key, a name and the text."""
+        resume = resume_command(session)
         return [
             ("i", "id", session.session_id),
-            ("r", "resume command", resume_command(session)),
+            *([("r", "resume command", resume)] if resume else []),
             ("t", "title", one_line(title_of(session))),
             ("d", "directory", session.cwd),
         ]

@@ -42,8 +42,10 @@ def session_table(found: Sequence[Session], names: ProjectNames, columns: int, p
             f"{remark_marks(session)}{titled(session.title)}",
             session.prompts,
             session.tool_calls,
-            session.output_tokens,
-            Cost(session.cost_usd, session.lower_bound_messages > 0, bool(session.unpriced_models)),
+            None if session.has_no_usage else session.output_tokens,
+            None
+            if session.has_no_usage
+            else Cost(session.cost_usd, session.lower_bound_messages > 0, bool(session.unpriced_models)),
             session.branch,
             session.models[0] if session.models else None,
             session.source_state if session.source_state != "live" else None,

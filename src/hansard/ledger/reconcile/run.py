@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from hansard.model.tools import CLAUDE_CODE
+
 if TYPE_CHECKING:
     from hansard.model.ledger import PriceOverride, UsageRow
     from hansard.model.reconcile import Counted, Reconciliation
@@ -36,7 +38,7 @@ def reconcile(
     report = read(peer) if peer is not None else None
     zone = find_zone(None)
     moment = now or datetime.now(UTC)
-    whole = total(reader, now=moment)
+    whole = total(reader, sessions=_compared(reader), now=moment)
     ours = _counted(whole.totals)
     with UsageLines(reader, record, zone, progress) as lines:
         rates = LineRates(reader, overrides)
@@ -68,6 +70,13 @@ def reconcile(
             peer=check(count, report, ours) if report is not None else None,
             pricing=whole.pricing,
         )
+
+
+def _compared(reader: Reader) -> list[str] | None:
+    """The sessions of Claude Code, which are all that other tools are compared on; None if there are no others."""
+    if reader.one("SELECT EXISTS (SELECT 1 FROM sessions WHERE client <> ?)", (CLAUDE_CODE,))[0]:
+        return [row[0] for row in reader.rows("SELECT session_id FROM sessions WHERE client = ?", (CLAUDE_CODE,))]
+    return None
 
 
 def _counted(row: UsageRow) -> Counted:
