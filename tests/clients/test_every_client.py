@@ -130,6 +130,7 @@ def test_search_show_and_export(store: Hansard, root: Path, tmp_path: Path, name
         ["export", history.session, "--format", "markdown", "--to", str(tmp_path / "markdown")],
         ["usage", "--by", "session", f"client:{name}"],
         ["tools", "--json"],
+        ["tools", f"client:{name}"],
         ["sessions"],
     ):
         done = runner.invoke(command, [*given, *common], env={"COLUMNS": "160"})

@@ -16,7 +16,7 @@ from hansard.ledger.report import Selection
 from hansard.model.calendar import QUARTERS_PER_DAY, day_of
 from hansard.model.calls import ToolDay, ToolReport, ToolSums
 from hansard.model.time import from_milliseconds, to_milliseconds
-from hansard.model.tools import mcp_parts
+from hansard.model.tools import CLAUDE_CODE, mcp_parts
 from hansard.query.compile import COUNTED_CALLS
 from hansard.query.duplicates import find_copies
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
@@ -35,12 +35,14 @@ _ANY = (
     f"SELECT {_CALL}, coalesce(u.ts, c.ts) AS first_ts, iif(u.is_shared, u.session_id, c.id >> {OFFSET_BITS}) AS owner"
     " FROM tool_calls c LEFT JOIN messages m ON m.id = c.message_id LEFT JOIN usage u ON u.key = m.key"
 )
+_OF_TRANSCRIPTS = f" FROM transcripts t CROSS JOIN tool_calls c ON c.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
 _CHOSEN = (
     f"SELECT {_CALL}, g.first_ts AS first_ts, g.session_id AS owner, g.session_id AS session_id, g.agent_id AS agent_id,"
-    " g.branch AS branch, g.rate AS rate, g.quarter AS quarter FROM transcripts t"
-    f" CROSS JOIN tool_calls c ON c.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
-    " CROSS JOIN messages m ON m.id = c.message_id CROSS JOIN charges g ON g.key = m.key"
-    " WHERE coalesce(t.last_ts, 0) >= ?"
+    f" g.branch AS branch, g.rate AS rate, g.quarter AS quarter{_OF_TRANSCRIPTS}"
+    " CROSS JOIN messages m ON m.id = c.message_id CROSS JOIN charges g ON g.key = m.key WHERE coalesce(t.last_ts, 0) >= ?1"
+    # Clients that do not say which answer made a call: it counts at its own time.
+    f" UNION ALL SELECT {_CALL}, coalesce(c.ts, 0), t.session_id, t.session_id, t.agent_id, '', NULL, coalesce(c.ts, 0) / {QUARTER}"
+    f"{_OF_TRANSCRIPTS} WHERE c.message_id IS NULL AND t.current = 1 AND t.client <> '{CLAUDE_CODE}' AND coalesce(t.last_ts, 0) >= ?1"
 )
 _SUMS = (
     f"SELECT tool, count(*), sum(is_error), sum(added), sum(removed), group_concat(lasted), group_concat(first_ts / {QUARTER}),"
