@@ -140,6 +140,7 @@ def test_search_show_and_export(store: Hansard, root: Path, tmp_path: Path, name
             assert history.word in done.output
         if given[0] == "sessions":
             assert name in done.output.split()
+    assert store.tools(f"client:{name}").totals == store.tools().totals
     pages = [path.read_text() for path in (tmp_path / "html").rglob("*.html")]
     assert any(history.word in page for page in pages)
 

@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from hansard.errors import UsageError
+from hansard.index.schema import QUARTER
 from hansard.ledger.dimensions import Dimension, Dimensions
 from hansard.model.calendar import find_zone
 from hansard.model.ledger import Pricing, Rate, UsageReport, UsageRow, Work
 from hansard.model.requests import MODES, USAGE_SORTS, LedgerRequest, UsageRequest
+from hansard.model.tools import CLAUDE_CODE
 from hansard.pricing.cost import SUMS, Sums, data_of, rates_of
 from hansard.query.duplicates import find_copies
 from hansard.query.language.options import report_query
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 from hansard.storage.sqlite import to_json
 
 if TYPE_CHECKING:
@@ -287,7 +290,16 @@ _CALLS = """
         g.first_ts AS first_ts, c.tool AS tool, c.is_error AS is_error,
         max(0, coalesce(c.result_ts - c.ts, 0)) AS duration, c.added AS added, c.removed AS removed
     FROM tool_calls c CROSS JOIN messages m ON m.id = c.message_id CROSS JOIN charges g ON g.key = m.key
-    WHERE c.id NOT IN (SELECT value FROM json_each(?))
+    WHERE c.id NOT IN (SELECT value FROM json_each(?1))
+"""
+# Clients that do not say which answer made a call: it counts at its own time, and for no model.
+_OTHER_CALLS = f"""
+    UNION ALL SELECT coalesce(c.ts, 0) / {QUARTER}, t.session_id, t.agent_id, '', NULL, coalesce(c.ts, 0), c.tool, c.is_error,
+        max(0, coalesce(c.result_ts - c.ts, 0)), c.added, c.removed
+    FROM transcripts t CROSS JOIN tool_calls c
+        ON c.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}
+    WHERE c.message_id IS NULL AND t.current = 1 AND t.client <> '{CLAUDE_CODE}'
+        AND c.id NOT IN (SELECT value FROM json_each(?1))
 """
 
 
@@ -305,8 +317,9 @@ def add_work(
     found: dict[tuple[str | None, ...], Work] = {}
     key_of = ledger.key_of(dimensions, columns)
     groups = "".join(f"{place}, " for place in range(1, len(columns) + 1)).removesuffix(", ")
+    calls = _CALLS if "rate" in columns else _CALLS + _OTHER_CALLS
     answers: Any = ledger.reader.rows(
-        f"SELECT {chosen} count(*), sum(is_error), sum(duration), sum(added), sum(removed) FROM ({_CALLS})"
+        f"SELECT {chosen} count(*), sum(is_error), sum(duration), sum(added), sum(removed) FROM ({calls})"
         f" WHERE {selection.where} {'GROUP BY ' + groups if groups else ''}",
         (to_json(find_copies(ledger.reader)), *selection.values),
     )
