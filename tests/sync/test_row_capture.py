@@ -253,6 +253,33 @@ def test_the_older_folder_counts_once(root: Path, tmp_path: Path) -> None:
         assert many == fresh(root, tmp_path / "other")
 
 
+def test_subagents_of_subagents_count_once(root: Path, tmp_path: Path) -> None:
+    """The folder and the database name the same log for a session, however deep it is."""
+    chain = [("ses_a", None), ("ses_b", "ses_a"), ("ses_c", "ses_b")]
+    made = {id_: answer(BEGAN + 10_000 * number, input=7, output=8) for number, (id_, _) in enumerate(chain)}
+    for id_, parent in chain:
+        about = {"id": id_, "title": "Older", "directory": "/work", **({"parentID": parent} if parent else {})}
+        for path, content in (
+            (f"session/p/{id_}.json", about),
+            (f"message/{id_}/msg_{id_}.json", {"id": f"msg_{id_}", **made[id_]}),
+        ):
+            place = root / "storage" / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(json.dumps(content))
+    with hansard.open(tmp_path / "home", [root]) as h:
+        h.sync()
+        before = sorted(h.reader.rows("SELECT session_id, agent_id FROM transcripts"))
+    with closing(Database(root / "opencode.db")) as database:
+        for id_, parent in chain:
+            database.session(id_, "Older", parent)
+            database.message(id_, BEGAN, made[id_], id_=f"msg_{id_}")
+    with hansard.open(tmp_path / "home", [root]) as h:
+        h.sync()
+        assert len(before) == 3
+        assert sorted(h.reader.rows("SELECT session_id, agent_id FROM transcripts WHERE current = 1")) == before
+        assert answers(h)["totals"][1:3] == (21, 24)
+
+
 def test_a_conversation_with_new_numbers_is_the_same_one(tmp_path: Path) -> None:
     root = tmp_path / "goose" / "sessions"
     root.mkdir(parents=True)

@@ -47,7 +47,7 @@ def database_logs(database: ForeignDatabase) -> Iterator[RowLog]:
     for id_, _, updated, title in found:
         of_rows = [state.get(id_, (0, 0, 0)) for state in states]
         newest = max(int(updated or 0), *(int(state[1] or 0) for state in of_rows))
-        ids = _ancestry(str(id_), parents)
+        ids = ancestry(str(id_), parents)
         logs.append(
             RowLog(
                 log_path(*ids),
@@ -60,7 +60,7 @@ def database_logs(database: ForeignDatabase) -> Iterator[RowLog]:
     yield from by_time(logs)
 
 
-def _ancestry(id_: str, parents: dict[str, str]) -> list[str]:
+def ancestry(id_: str, parents: dict[str, str]) -> list[str]:
     """The session that a person began and the one below it that this is; the session alone if it is that."""
     first = id_
     for _ in range(_DEEPEST):

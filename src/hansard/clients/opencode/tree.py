@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from hansard.clients.opencode.database import is_complete
+from hansard.clients.opencode.database import ancestry, is_complete
 from hansard.clients.row_logs import Body, Cells, Content, RowLog, Unit, by_time, fact, log_path, unit_id
 
 _LARGE = 4 << 20  # bytes of a file that is not read in pieces
@@ -31,6 +31,7 @@ def tree_logs(folder: str) -> Iterator[RowLog]:
     }
     ids = {*files, *_names(os.path.join(folder, "message"))}
     rows = {id_: _session(id_, files.get(id_)) for id_ in ids}
+    parents = {id_: row.get("parentID", "") for id_, row in rows.items()}
     logs = []
     for id_ in ids:
         messages = _json_files(os.path.join(folder, "message", id_))
@@ -44,8 +45,7 @@ def tree_logs(folder: str) -> Iterator[RowLog]:
                 *(path for found in of_parts.values() for _, path in found),
             )
         ]
-        parent = rows[id_].get("parentID") or ""
-        path = log_path(parent, id_) if parent not in ("", id_) else log_path(id_)
+        path = log_path(*ancestry(id_, parents))
         newest = max((mtime for _, mtime in status), default=0)
         units = partial(_units, id_, rows[id_], files.get(id_), messages, of_parts)
         logs.append(
