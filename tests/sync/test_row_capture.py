@@ -142,6 +142,33 @@ def test_a_message_waits_until_it_is_complete(root: Path, writer: Database, tmp_
         assert answers(h) == fresh(root, tmp_path / "other")
 
 
+def test_a_change_behind_a_message_that_waits_is_kept(root: Path, writer: Database, tmp_path: Path) -> None:
+    now = int(time.time() * 1000)
+    old = now - 20 * 60_000
+    first, second = "msg_1", "msg_2"
+
+    def begun(moment: int, **more: int) -> dict[str, Any]:
+        """An answer that a row was written for at a moment; only `completed` makes it complete."""
+        return {**answer(old), "time": {"created": old, **more}, "moment": moment}
+
+    def write(id_: str, data: dict[str, Any], text: str, moment: int) -> None:
+        writer.message(SESSION, old, data, prompt(text), id_=id_)
+        writer.db.execute("UPDATE message SET time_updated = ? WHERE id = ?", (moment, id_))
+
+    writer.session(SESSION, "Tides", moment=old)
+    write(first, begun(old), "Long work", old)
+    write(second, USER, "Queued", old + 1)
+    with hansard.open(tmp_path / "home", [root]) as h:
+        h.sync()
+        write(second, USER, "Queued and edited", now - 5000)
+        write(first, begun(now - 1000), "Long work", now - 1000)
+        h.sync()
+        write(first, begun(now, completed=now), "Long work", now)
+        h.sync()
+        assert "Queued and edited" in [said[1] for said in answers(h)[SESSION][4]]
+        assert answers(h) == fresh(root, tmp_path / "other")
+
+
 def test_a_message_that_was_left_unfinished_is_kept(
     root: Path, writer: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

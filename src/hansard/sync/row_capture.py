@@ -207,7 +207,7 @@ class RowCapture:
                 is_same_owner = known is not None and known.head == owner and not self._reread
                 since = known.mtime_ns // 1_000_000 if known is not None and is_same_owner else 0
                 is_waiting = self._append(generation, log, client, since)
-                self._end(generation, log, owner, database, is_waiting=is_waiting)
+                self._end(generation, log, owner, database, waiting_since=since if is_waiting else None)
         except _RewriteError:
             if generation is None:
                 raise
@@ -215,20 +215,27 @@ class RowCapture:
             with record.isolated():
                 generation = record.start_generation(root_id, path, kind, "rewritten")
                 self._rewrite(former, generation, log)
-                self._end(generation, log, owner, database, is_waiting=False)
+                self._end(generation, log, owner, database)
             self._kept.touched.add(former)
         self._kept.touched.add(generation)
         self._kept.changed += self._kept.bytes_read != before
         return is_waiting
 
     def _end(
-        self, generation: int, log: RowLog, owner: bytes, database: ForeignDatabase | None, *, is_waiting: bool
+        self,
+        generation: int,
+        log: RowLog,
+        owner: bytes,
+        database: ForeignDatabase | None,
+        *,
+        waiting_since: int | None = None,
     ) -> None:
+        """Note what was kept; units behind one that waits are compared next time, from the same moment as now."""
         if database is not None:
             database.check()
         now = time.time_ns()
-        stamp = b"" if is_waiting else _stamp(log)
-        mark = Mark(self._record.size(generation), log.time * 1_000_000, 0, 0, owner, stamp, now, now)
+        until, stamp = (log.time, _stamp(log)) if waiting_since is None else (waiting_since, b"")
+        mark = Mark(self._record.size(generation), until * 1_000_000, 0, 0, owner, stamp, now, now)
         self._record.settle(generation, mark, _MODE)
 
     def _append(self, generation: int, log: RowLog, client: RowClient, since: int) -> bool:
