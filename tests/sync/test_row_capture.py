@@ -18,6 +18,7 @@ import msgspec
 import pytest
 
 import hansard
+from hansard.clients.cursor import databases
 from hansard.engine import Hansard
 from hansard.errors import HansardError
 from hansard.model.store_requests import RestoreRequest
@@ -340,6 +341,26 @@ def test_transcripts_of_agents_give_way_to_the_database(tmp_path: Path) -> None:
         assert found[cursor.SESSION][1] == 1
         assert found["44444444-0000-4000-8000-000000000004"][4][0][1] == "Draw"
         assert h.session(cursor.SESSION).cwd == "/work"  # from the workspace that lists it
+
+
+def test_the_list_of_composers_is_decoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "User"
+    root.mkdir()
+    cursor.write(root)
+    with closing(sqlite3.connect(root / "globalStorage" / "state.vscdb")) as db:
+        for number in range(5):
+            said = {"workspaceIdentifier": {"id": "w"}, "fullConversationHeadersOnly": [{"bubbleId": "b"}]}
+            cursor.put(db, "cursorDiskKV", f"composerData:c{number}", said)
+            cursor.put(db, "cursorDiskKV", f"bubbleId:c{number}:b", {"type": 1, "text": "Hello"})
+        db.commit()
+    asked = []
+    value = databases._value
+    monkeypatch.setattr(databases, "_value", lambda *given: asked.append(given[2]) or value(*given))
+    with hansard.open(tmp_path / "home", [root]) as h:
+        h.sync()
+        assert {f"c{number}" for number in range(5)} <= set(answers(h))
+        assert any("header" in line for line in lines_of(h, cursor.SESSION))
+    assert asked.count(databases.HEADERS) == 1
 
 
 @pytest.mark.parametrize("history", [opencode, cursor], ids=["opencode", "cursor"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -68,13 +68,14 @@ def database_logs(place: str, database: ForeignDatabase) -> Iterator[RowLog]:
 def _composers(place: str, database: ForeignDatabase) -> Iterator[RowLog]:
     bubbles = {row[0]: row[1:] for row in database.rows(_BUBBLES)}
     folders = cache(partial(_folders, place, database))
+    headers = cache(partial(_headers, database))
     for id_, *status in list(database.rows(_LISTED)):
         if id_ not in bubbles:  # one that is empty, or of the time when a conversation was part of its composer
             composer = _composer(database, id_)
             if composer is None or not composer.conversation:
                 continue
         stamp = repr((status, bubbles.get(id_)))
-        units = partial(_units, database, id_, folders)
+        units = partial(_units, database, id_, folders, headers)
         yield RowLog(log_path(id_), partial(_updated, database, id_), stamp, units)
 
 
@@ -101,11 +102,14 @@ def _value(database: ForeignDatabase, table: str, key: str) -> bytes | None:
     return None
 
 
-def _units(database: ForeignDatabase, id_: str, folders: Any) -> Iterator[Unit]:
+def _units(
+    database: ForeignDatabase, id_: str, folders: Callable[[], dict[str, str]], headers: Callable[[], dict[str, bytes]]
+) -> Iterator[Unit]:
     composer = _composer(database, id_) or _Composer()
     is_working = composer.status == "generating" or bool(composer.generatingBubbleIds)
     folder = "" if composer.workspaceIdentifier else folders().get(id_, "")
-    yield Unit("composer", partial(_facts, database, id_, folder, is_complete=not is_working), is_fact=True)
+    facts = partial(_facts, database, id_, folder, headers().get(id_), is_complete=not is_working)
+    yield Unit("composer", facts, is_fact=True)
     if composer.conversation and not composer.fullConversationHeadersOnly:
         yield from _inline(composer.conversation)
         return
@@ -127,34 +131,32 @@ def _units(database: ForeignDatabase, id_: str, folders: Any) -> Iterator[Unit]:
             )
 
 
-def _facts(database: ForeignDatabase, id_: str, folder: str, *, is_complete: bool) -> Content:
-    """A composer without its keys for encryption."""
+def _facts(database: ForeignDatabase, id_: str, folder: str, header: bytes | None, *, is_complete: bool) -> Content:
     key = f"composerData:{id_}"
     body = Body()
     value = _value(database, "cursorDiskKV", key)
     with contextlib.suppress(*REFUSED):
-        kept = {
-            name: raw
-            for name, raw in msgspec.json.decode(value or b"{}", type=dict[str, msgspec.Raw]).items()
-            if name not in _SECRET
-        }
-        body.add("cursorDiskKV", [(_COLUMNS, [("text", key), ("text", msgspec.json.encode(kept))])])
-    header = _header(database, id_)
+        body.add("cursorDiskKV", [(_COLUMNS, [("text", key), ("text", _without_secrets(value or b"{}"))])])
     if header is not None:
-        body.add("header", [(("value",), [("text", header)])])
+        body.add("header", [(("value",), [("text", _without_secrets(header))])])
     body.add_value("folder", folder)
     return Content(body, is_complete)
 
 
-def _header(database: ForeignDatabase, id_: str) -> bytes | None:
-    """What the list of all composers says of one."""
-    if not database.columns("ItemTable"):
-        return None
-    for raw in _list(_value(database, "ItemTable", HEADERS), "allComposers"):
-        with contextlib.suppress(*REFUSED):
-            if msgspec.json.decode(raw, type=dict[str, Any]).get("composerId") == id_:
-                return bytes(raw)
-    return None
+def _without_secrets(value: bytes) -> bytes:
+    """A JSON object without its keys for encryption."""
+    said = msgspec.json.decode(value, type=dict[str, msgspec.Raw])
+    return msgspec.json.encode({name: raw for name, raw in said.items() if name not in _SECRET})
+
+
+def _headers(database: ForeignDatabase) -> dict[str, bytes]:
+    """What the list of all composers says of each."""
+    found: dict[str, bytes] = {}
+    if database.columns("ItemTable"):
+        for raw in _list(_value(database, "ItemTable", HEADERS), "allComposers"):
+            with contextlib.suppress(*REFUSED):
+                found.setdefault(str(msgspec.json.decode(raw, type=dict[str, Any]).get("composerId")), bytes(raw))
+    return found
 
 
 def _bubble(database: ForeignDatabase, key: str, *, is_working: bool = False) -> Content:
