@@ -6,6 +6,7 @@ import json
 import os
 import random
 import sqlite3
+import struct
 import subprocess
 import sys
 import time
@@ -22,6 +23,7 @@ from hansard.clients.cursor import databases
 from hansard.engine import Hansard
 from hansard.errors import HansardError
 from hansard.model.store_requests import RestoreRequest
+from hansard.sources import foreign
 from hansard.sources.foreign import open_foreign
 from hansard.sync import row_capture
 from tests.clients.cursor import history as cursor
@@ -499,6 +501,48 @@ def test_odd_paths_and_damaged_databases(tmp_path: Path) -> None:
         (folder / "opencode.db").write_bytes(content)
         h.sync()
         assert answers(h)[SESSION][1] == 2
+
+
+def test_a_journal_that_names_another_file_is_refused(root: Path, tmp_path: Path) -> None:
+    opencode.write(root)
+    database = root / "opencode.db"
+    named = tmp_path / "precious.txt"
+    named.write_text("kept")
+    magic, name = bytes.fromhex("d9d505f920a163d7"), str(named).encode()
+    page, nonce = database.read_bytes()[:4096], 1234
+    checksum = nonce + sum(page[place] for place in range(4096 - 200, 0, -200))
+    pages = database.stat().st_size // 4096
+    (root / "opencode.db-journal").write_bytes(
+        (magic + struct.pack(">5I", 1, nonce, pages, 512, 4096)).ljust(512, b"\0")
+        + struct.pack(">I", 1)
+        + page
+        + struct.pack(">I", checksum)
+        + struct.pack(">I", (1 << 30) // 4096 + 1)
+        + name
+        + struct.pack(">2I", len(name), sum(name))
+        + magic
+    )
+    with pytest.raises(OSError, match="names another file"), open_foreign(str(database), str(tmp_path)):
+        pass
+    with hansard.open(tmp_path / "home", [root]) as h:
+        assert any("names another file" in line for line in h.sync().unreadable)
+        (root / "opencode.db-journal").unlink()
+        h.sync()
+        assert answers(h)[SESSION][1] == 2
+    assert named.read_text() == "kept"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files")
+def test_copies_are_for_their_owner_only(root: Path, writer: Database, tmp_path: Path) -> None:
+    opencode.fill(writer)
+    (root / "opencode.db").chmod(0o644)
+    before = os.umask(0)
+    try:
+        with foreign._copied(str(root / "opencode.db"), str(tmp_path)) as (copy, _):
+            modes = {path.name: path.stat().st_mode & 0o777 for path in Path(copy).parent.iterdir()}
+    finally:
+        os.umask(before)
+    assert modes["db"] == modes["db-wal"] == 0o600
 
 
 def test_a_tool_that_runs_is_not_answered_yet(root: Path, writer: Database, tmp_path: Path) -> None:

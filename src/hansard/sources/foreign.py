@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from hansard.files import DIRECTORY_MODE
+from hansard.files import DIRECTORY_MODE, FILE_MODE
 from hansard.sources.databases import COPY_PREFIX, JOURNALS, database_status
 from hansard.sources.tail import FileStatus
 
@@ -29,6 +29,7 @@ _TRIES = 4
 _PAUSE = 0.05  # seconds between two tries
 _PIECE = 1 << 20
 _MAGIC = b"SQLite format 3\x00"
+_SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")  # ends a journal that names another file
 
 
 class Changed(OSError):
@@ -142,6 +143,8 @@ def _copied(path: str, folder: str) -> Iterator[tuple[str, tuple[int, int]]]:
         for ending in JOURNALS:
             with contextlib.suppress(FileNotFoundError):
                 _copy(path + ending, target + ending)
+        if _names_a_file(target + "-journal"):
+            raise OSError(errno.EINVAL, "its journal names another file", path)
         yield target, before
     finally:
         shutil.rmtree(place, ignore_errors=True)
@@ -196,15 +199,29 @@ def has_journals(path: str) -> bool:
     return False
 
 
+def _names_a_file(journal: str) -> bool:
+    """Whether a journal names a super-journal, which SQLite may delete after it has read the journal, wherever that is."""
+    try:
+        with open(journal, "rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - len(_SUPER_JOURNAL)))
+            return file.read() == _SUPER_JOURNAL
+    except FileNotFoundError:
+        return False
+
+
 def _copy(path: str, target: str) -> None:
     """Copy a file; where the file system can, without copying its bytes."""
-    with open(path, "rb") as source, open(target, "xb") as copy:
+    with open(path, "rb") as source, open(target, "xb", opener=_private) as copy:
         if hasattr(os, "copy_file_range"):
             with contextlib.suppress(OSError):
                 while os.copy_file_range(source.fileno(), copy.fileno(), 1 << 30):
                     pass
         source.seek(copy.seek(0, os.SEEK_END))
         shutil.copyfileobj(source, copy, _PIECE)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, FILE_MODE)
 
 
 def _escaped(path: str) -> str:
