@@ -345,6 +345,72 @@ def test_transcripts_of_agents_give_way_to_the_database(tmp_path: Path) -> None:
         assert h.session(cursor.SESSION).cwd == "/work"  # from the workspace that lists it
 
 
+def test_odd_types_of_composers_lose_nothing(tmp_path: Path) -> None:
+    root = tmp_path / "User"
+    root.mkdir()
+    cursor.write(root)
+
+    def change(**fields: Any) -> None:
+        with closing(sqlite3.connect(root / "globalStorage" / "state.vscdb")) as db:
+            cursor.write_composer(db, [*cursor.BUBBLES, {"type": 2, "text": "And painted."}], **fields)
+            db.commit()
+
+    with hansard.open(tmp_path / "home", [root]) as h:
+        h.sync()
+        before = answers(h)
+        change(generatingBubbleIds=[{"id": "x"}], conversation={"odd": 1}, status=7)
+        assert not h.sync().unreadable
+        after = answers(h)
+        assert [said[1] for said in after[cursor.SESSION][4]][-1] == "And painted."
+        assert len(after[cursor.SESSION][4]) == len(before[cursor.SESSION][4]) + 1
+        change(fullConversationHeadersOnly={"b0": 1})
+        unreadable = h.sync().unreadable
+        assert any("fullConversationHeadersOnly" in line for line in unreadable)
+        assert answers(h) == after
+        with closing(sqlite3.connect(root / "globalStorage" / "state.vscdb")) as db:
+            cursor.put(db, "cursorDiskKV", f"composerData:{cursor.SESSION}", '{"composerId":')
+            cursor.put(db, "cursorDiskKV", "composerData:new", "[]")
+            db.commit()
+        assert any("2 sessions in all" in line for line in h.sync().unreadable)
+        assert answers(h) == after
+        assert set(h.reader.rows("SELECT state FROM transcripts")) == {("live",)}
+        change()
+        with closing(sqlite3.connect(root / "globalStorage" / "state.vscdb")) as db:
+            db.execute("DELETE FROM cursorDiskKV WHERE key = 'composerData:new'")
+            db.commit()
+        assert not h.sync().unreadable
+
+
+@pytest.mark.parametrize(
+    ("history", "table"),
+    [
+        (opencode, "session"),
+        (opencode, "part"),
+        (cursor, "cursorDiskKV"),
+        (cursor, "ItemTable"),
+        (goose, "messages"),
+        (zed, "threads"),
+    ],
+    ids=["session", "part", "cursorDiskKV", "ItemTable", "messages", "threads"],
+)
+def test_a_table_with_a_new_name_deletes_nothing(history: Any, table: str, tmp_path: Path) -> None:
+    root = tmp_path / {opencode: "opencode", cursor: "User", goose: "goose/sessions", zed: "threads"}[history]
+    root.mkdir(parents=True)
+    history.write(root)
+    with hansard.open(tmp_path / "home", [root]) as h:
+        h.sync()
+        before = answers(h)
+        for path in root.rglob("*"):
+            if path.suffix in (".db", ".vscdb"):
+                with closing(sqlite3.connect(path)) as db:
+                    if db.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (table,)).fetchone():
+                        db.execute(f"ALTER TABLE {table} RENAME TO new_{table}")
+        report = h.sync()
+        assert any(f"new_{table}" in line and "unknown tables" in line for line in report.unreadable)
+        assert report.gone == 0
+        assert answers(h) == before
+
+
 def test_the_list_of_composers_is_decoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = tmp_path / "User"
     root.mkdir()
@@ -355,9 +421,14 @@ def test_the_list_of_composers_is_decoded_once(tmp_path: Path, monkeypatch: pyte
             cursor.put(db, "cursorDiskKV", f"composerData:c{number}", said)
             cursor.put(db, "cursorDiskKV", f"bubbleId:c{number}:b", {"type": 1, "text": "Hello"})
         db.commit()
-    asked = []
+    asked = list[str]()
     value = databases._value
-    monkeypatch.setattr(databases, "_value", lambda *given: asked.append(given[2]) or value(*given))
+
+    def count(database: foreign.ForeignDatabase, table: str, key: str) -> bytes | None:
+        asked.append(key)
+        return value(database, table, key)
+
+    monkeypatch.setattr(databases, "_value", count)
     with hansard.open(tmp_path / "home", [root]) as h:
         h.sync()
         assert {f"c{number}" for number in range(5)} <= set(answers(h))

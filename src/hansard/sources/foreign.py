@@ -20,7 +20,7 @@ from hansard.sources.databases import COPY_PREFIX, JOURNALS, database_status
 from hansard.sources.tail import FileStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 LARGE_VALUE = 4 << 20
 """Bytes; a longer value is read in pieces."""
@@ -28,6 +28,7 @@ LARGE_VALUE = 4 << 20
 _TRIES = 4
 _PAUSE = 0.05  # seconds between two tries
 _PIECE = 1 << 20
+_NAMED = 5  # unknown tables in a message
 _MAGIC = b"SQLite format 3\x00"
 _SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")  # ends a journal that names another file
 
@@ -69,6 +70,13 @@ class ForeignDatabase:
     def beside(self, path: str) -> contextlib.AbstractContextManager[ForeignDatabase]:
         """Open another database of the same program."""
         return open_foreign(path, self._folder)
+
+    def require(self, tables: Collection[str]) -> None:
+        """Raise an error if some tables are missing though there are others: they may have new names."""
+        found = {str(row[0]) for row in self.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        unknown = sorted(name for name in found.difference(tables) if not name.startswith("sqlite_"))
+        if unknown and not found.issuperset(tables):
+            raise OSError(errno.EINVAL, f"unknown tables ({', '.join(unknown[:_NAMED])})", self._path)
 
     def columns(self, table: str) -> list[str]:
         """The columns of a table; none if there is no such table. A view could be anything."""

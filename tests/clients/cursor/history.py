@@ -101,8 +101,8 @@ def write(root: Path) -> None:
         put(db, "cursorDiskKV", "agentKv:blob:00", SECRET)
         put(db, "ItemTable", "cursorAuth/accessToken", SECRET)
         put(db, "ItemTable", "cursorAuth/refreshToken", SECRET)
-        listed = {"composerId": SESSION, "name": "Piers", "blobEncryptionKey": SECRET}
-        put(db, "ItemTable", "composer.composerHeaders", {"allComposers": [{"composerId": "other"}, listed]})
+        header = {"composerId": SESSION, "name": "Piers", "blobEncryptionKey": SECRET}
+        put(db, "ItemTable", "composer.composerHeaders", {"allComposers": [{"composerId": "other"}, header]})
         db.commit()
     with closing(sqlite3.connect(workspace / "state.vscdb")) as db:
         db.executescript(TABLES.partition("CREATE TABLE cursorDiskKV")[0])

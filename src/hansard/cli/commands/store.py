@@ -63,7 +63,7 @@ def sync(cli: Context, reread: bool, clients: tuple[str, ...]) -> None:
     if h.roots and not report.transcripts:
         warn(
             f"no transcripts in {', '.join(root.path for root in h.roots)};"
-            " a root is a Claude config directory (with projects/ in it) or a projects directory"
+            " a root is the directory where a client keeps its history, such as ~/.claude (see `hansard status`)"
         )
 
 

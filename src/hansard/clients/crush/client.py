@@ -132,6 +132,7 @@ class Crush(GenericClient):
             for table, wanted in (("sessions", _SESSION), ("messages", _MESSAGE))
         }
         if not all(columns.values()):
+            database.require(tuple(columns))
             return
         states = {row[0]: row[1:] for row in database.rows(_STATE)}
         found = list(database.rows("SELECT id, parent_session_id, updated_at, title, cost FROM sessions"))

@@ -41,20 +41,41 @@ _WORKING = frozenset({"loading", "running", "pending", "generating"})
 
 
 class _Composer(msgspec.Struct):
-    """What decides which bubbles a conversation has."""
+    """What decides which bubbles a conversation has; any field may be of another type one day."""
 
-    fullConversationHeadersOnly: list[dict[str, Any]] | None = None  # noqa: N815 - Cursor's names
-    conversation: list[msgspec.Raw] | None = None
+    fullConversationHeadersOnly: Any = None  # noqa: N815 - Cursor's names
+    conversation: msgspec.Raw = msgspec.Raw(b"null")
     lastUpdatedAt: Any = None  # noqa: N815
     createdAt: Any = None  # noqa: N815
     status: Any = None
-    generatingBubbleIds: list[str] | None = None  # noqa: N815
+    generatingBubbleIds: Any = None  # noqa: N815
     workspaceIdentifier: Any = None  # noqa: N815
-    subagentInfo: Any = None  # noqa: N815
 
     @property
     def updated(self) -> int:
         return next((int(time) for time in (self.lastUpdatedAt, self.createdAt) if isinstance(time, (int, float))), 0)
+
+    @property
+    def listed(self) -> list[str]:
+        """The ids of the bubbles, in the order of the conversation."""
+        headers = self.fullConversationHeadersOnly
+        if headers is not None and not (isinstance(headers, list) and all(isinstance(one, dict) for one in headers)):
+            raise ValueError("unknown type of fullConversationHeadersOnly")
+        return [str(header.get("bubbleId")) for header in headers or ()]
+
+    @property
+    def inline(self) -> list[msgspec.Raw]:
+        """The bubbles of the time when they were part of their composer."""
+        try:
+            return msgspec.json.decode(self.conversation, type=list[msgspec.Raw] | None) or []
+        except REFUSED as error:
+            raise ValueError("unknown type of conversation") from error
+
+    @property
+    def generating(self) -> set[str]:
+        """The ids of the bubbles that are being written."""
+        ids = self.generatingBubbleIds
+        return {id_ for id_ in ids if isinstance(id_, str)} if isinstance(ids, list) else set()
 
 
 def database_logs(place: str, database: ForeignDatabase) -> Iterator[RowLog]:
@@ -63,6 +84,7 @@ def database_logs(place: str, database: ForeignDatabase) -> Iterator[RowLog]:
         yield from by_time(_older(place, database))
     if database.columns("cursorDiskKV"):
         yield from _composers(place, database)
+    database.require(("ItemTable", "cursorDiskKV"))
 
 
 def _composers(place: str, database: ForeignDatabase) -> Iterator[RowLog]:
@@ -71,9 +93,10 @@ def _composers(place: str, database: ForeignDatabase) -> Iterator[RowLog]:
     headers = cache(partial(_headers, database))
     for id_, *status in list(database.rows(_LISTED)):
         if id_ not in bubbles:  # one that is empty, or of the time when a conversation was part of its composer
-            composer = _composer(database, id_)
-            if composer is None or not composer.conversation:
-                continue
+            with contextlib.suppress(ValueError):  # raised again for its units, where it concerns this one only
+                composer = _composer(database, id_)
+                if composer is None or not composer.inline:
+                    continue
         stamp = repr((status, bubbles.get(id_)))
         units = partial(_units, database, id_, folders, headers)
         yield RowLog(log_path(id_), partial(_updated, database, id_), stamp, units)
@@ -85,10 +108,13 @@ def _updated(database: ForeignDatabase, id_: str) -> int:
 
 
 def _composer(database: ForeignDatabase, id_: str) -> _Composer | None:
-    with contextlib.suppress(*REFUSED):
-        value = _value(database, "cursorDiskKV", f"composerData:{id_}")
-        return msgspec.json.decode(value, type=_Composer) if value else None
-    return None
+    value = _value(database, "cursorDiskKV", f"composerData:{id_}")
+    if value is None or value.strip() in (b"", b"null"):
+        return None
+    try:
+        return msgspec.json.decode(value, type=_Composer)
+    except REFUSED as error:
+        raise ValueError(f"composerData cannot be decoded: {error}") from error
 
 
 def _value(database: ForeignDatabase, table: str, key: str) -> bytes | None:
@@ -106,14 +132,14 @@ def _units(
     database: ForeignDatabase, id_: str, folders: Callable[[], dict[str, str]], headers: Callable[[], dict[str, bytes]]
 ) -> Iterator[Unit]:
     composer = _composer(database, id_) or _Composer()
-    is_working = composer.status == "generating" or bool(composer.generatingBubbleIds)
+    is_working = composer.status == "generating" or bool(composer.generating)
     folder = "" if composer.workspaceIdentifier else folders().get(id_, "")
     facts = partial(_facts, database, id_, folder, headers().get(id_), is_complete=not is_working)
     yield Unit("composer", facts, is_fact=True)
-    if composer.conversation and not composer.fullConversationHeadersOnly:
-        yield from _inline(composer.conversation)
+    listed = composer.listed
+    if not listed and (inline := composer.inline):
+        yield from _inline(inline)
         return
-    listed = [str(header.get("bubbleId")) for header in composer.fullConversationHeadersOnly or ()]
     prefix = f"bubbleId:{id_}:"
     keys = database.rows(
         "SELECT key FROM cursorDiskKV WHERE key >= ? AND key < ? ORDER BY key", (prefix, f"bubbleId:{id_};")
@@ -122,7 +148,7 @@ def _units(
     for bubble in sorted(set(present) - set(listed)):  # of turns that were edited
         yield Unit(unit_id(f"leftover-{bubble}"), partial(_bubble, database, prefix + bubble), is_fact=True)
     known = set(present)
-    working = set(composer.generatingBubbleIds or ())
+    working = composer.generating
     for number, bubble in enumerate(listed):
         if bubble in known:
             is_last = is_working and number == len(listed) - 1

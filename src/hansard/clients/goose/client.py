@@ -132,6 +132,7 @@ class Goose(GenericClient):
             for table, wanted in (("sessions", _SESSION), ("messages", _MESSAGE))
         }
         if not all(columns.values()):
+            database.require(tuple(columns))
             return
         states = {row[0]: row[1:] for row in database.rows(_STATE)}
         names = columns["sessions"]

@@ -24,6 +24,7 @@ _SESSION = (
 _MESSAGE = "id session_id time_created time_updated data".split()
 _PART = "id message_id session_id time_created time_updated data".split()
 _TODO = "session_id content status priority position time_created time_updated".split()
+_NEEDED = ("session", "message", "part")
 # Materialized, because a plain GROUP BY would sort the rows with their data.
 _STATE = (
     "WITH brief AS MATERIALIZED (SELECT session_id, time_updated AS time, octet_length(data) AS size FROM {})"
@@ -38,7 +39,8 @@ def database_logs(database: ForeignDatabase) -> Iterator[RowLog]:
         table: [name for name in wanted if name in database.columns(table)]
         for table, wanted in (("session", _SESSION), ("message", _MESSAGE), ("part", _PART), ("todo", _TODO))
     }
-    if not all(columns[table] for table in ("session", "message", "part")):
+    if not all(columns[table] for table in _NEEDED):
+        database.require(_NEEDED)
         return
     states = [{row[0]: row[1:] for row in database.rows(_STATE.format(table))} for table in ("message", "part")]
     found = list(database.rows("SELECT id, parent_id, time_updated, title FROM session"))

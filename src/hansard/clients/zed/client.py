@@ -87,8 +87,11 @@ class Zed(GenericClient):
         return 0
 
     def row_logs(self, path: str, place: str, database: ForeignDatabase | None) -> Iterator[RowLog]:  # noqa: ARG002
-        columns = database.columns("threads") if database is not None else []
-        if database is None or not {"id", "updated_at", "data_type", "data"} <= set(columns):
+        if database is None:
+            return
+        columns = database.columns("threads")
+        if not {"id", "updated_at", "data_type", "data"} <= set(columns):
+            database.require(("threads",))
             return
         parent = "parent_id" if "parent_id" in columns else "NULL"
         logs = []
