@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from hansard.clients.lines import MAX_LINE, Lines, LongLine
+from hansard.clients.lines import MAX_LINE, Lines, LongLine, joined
 from hansard.clients.objects import Objects
 from hansard.lazy_regex import lazy_compile
 
@@ -43,10 +43,10 @@ class DocumentLines(Lines):
         return self._data[start - self._start : end - self._start]
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        data = self._data = b"".join(self._pieces)
+        data = self._data = joined(self._pieces)
         first = self.offset
-        if len(data) > MAX_LINE:
-            self.rest = LongLine.of(len(data))
+        if isinstance(data, LongLine):
+            self.rest = data
             return
         end = 0
         if first == 0:
@@ -122,12 +122,13 @@ def _is_inside(line: bytes) -> bool:
 
 
 def first_line(pieces: Iterable[bytes]) -> tuple[bytes, Iterator[bytes]]:
-    """The first bytes, at least up to the end of a line if there is one, and all pieces."""
+    """The first bytes, at least up to the end of a line unless that is too long to be read, and all pieces."""
     given = iter(pieces)
-    found = []
+    found, size = [], 0
     for piece in given:
         found.append(piece)
-        if b"\n" in piece:
+        size += len(piece)
+        if b"\n" in piece or size > MAX_LINE:
             break
     first = b"".join(found)
     return first, chain((first,), given)

@@ -163,6 +163,18 @@ def _bounded(pieces: Iterable[bytes]) -> Iterator[bytes]:
             yield from (piece[at : at + MAX_LINE] for at in range(0, len(piece), MAX_LINE))
 
 
+def joined(pieces: Iterable[bytes]) -> bytes:
+    """All bytes of a file that is read as a whole; of one that is too long only the length is counted."""
+    found, size = BytesIO(), 0
+    for piece in pieces:
+        size += len(piece)
+        if size > MAX_LINE:
+            found = BytesIO()
+        else:
+            found.write(piece)
+    return _whole(found, size)
+
+
 def _whole(pending: BytesIO, size: int) -> bytes:
     return LongLine.of(size) if size > MAX_LINE else pending.getvalue()
 

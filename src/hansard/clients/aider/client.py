@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from hansard.clients.generic import CALL, RESULT, TEXT, Block, Record, Usage
 from hansard.clients.imported import ImportedClient
-from hansard.clients.lines import Lines
+from hansard.clients.lines import Lines, LongLine, joined
 from hansard.clients.protocol import PathInfo
 from hansard.clients.state import digest
 from hansard.clients.values import milliseconds
@@ -79,7 +79,10 @@ class _ChatLines(Lines):
     """Prompts, replies and printed lines, each as one piece of text; a line inside of a fence belongs to its reply."""
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        data, first = b"".join(self._pieces), self.offset
+        data, first = joined(self._pieces), self.offset
+        if isinstance(data, LongLine):
+            self.rest = data
+            return
         begin = at = 0
         kind, is_fenced = "", False
         for line in data.splitlines(keepends=True):

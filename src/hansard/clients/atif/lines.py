@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hansard.clients.lines import MAX_LINE, Lines, LongLine
+from hansard.clients.lines import Lines, LongLine, joined
 from hansard.lazy_regex import lazy_compile
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ class TrajectoryLines(Lines):
     """A reader that begins in the middle, where a step begins or one ended, gets the steps from there on."""
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        data = b"".join(self._pieces)
+        data = joined(self._pieces)
         first = self.offset
-        if len(data) > MAX_LINE:
-            self.rest = LongLine.of(len(data))
+        if isinstance(data, LongLine):
+            self.rest = data
             return
         end = 0
         for start, stop in _parts(data, [_STEPS] if first else []):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.clients.generic import CALL, RESULT, TEXT, THINKING, Block, Record
 from hansard.clients.imported import ImportedClient, json_objects
-from hansard.clients.lines import MAX_LINE, Lines, LongLine
+from hansard.clients.lines import Lines, LongLine, joined
 from hansard.clients.objects import Objects
 from hansard.clients.state import digest
 from hansard.clients.values import as_object, decode_object, milliseconds, string, table, tables
@@ -32,9 +32,9 @@ class NodeLines(Lines):
     """What comes before the tree, each node with its key, and what comes after it."""
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        data, first = b"".join(self._pieces), self.offset
-        if len(data) > MAX_LINE:
-            self.rest = LongLine.of(len(data))
+        data, first = joined(self._pieces), self.offset
+        if isinstance(data, LongLine):
+            self.rest = data
             return
         end = 0
         if first == 0:

@@ -10,7 +10,7 @@ from hansard.clients.codex.patches import read_patch
 from hansard.clients.entries import Change, Content, Replacement, lines_of
 from hansard.clients.generic import CALL, RESULT, TEXT, THINKING, Block, Record, Usage
 from hansard.clients.imported import ImportedClient
-from hansard.clients.lines import Lines
+from hansard.clients.lines import Lines, joined, length_of
 from hansard.clients.protocol import PathInfo
 from hansard.clients.tools import Edit, Read, Search, Shell, ToolInput, Write, text_of
 from hansard.clients.values import decode_object, milliseconds, string, table, tables, whole
@@ -102,8 +102,8 @@ class _LogLines(Lines):
         pieces = iter(self._pieces)
         first = next(pieces, b"")
         if self.offset == 0 and first.lstrip().partition(b"\n")[0].strip() == b"{":
-            data = first + b"".join(pieces)
-            self.offset = len(data)
+            data = joined(_chained(first, pieces))
+            self.offset = length_of(data)
             yield 0, data
             return
         self._pieces = [first, *pieces] if not first else _chained(first, pieces)
