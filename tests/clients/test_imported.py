@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,9 @@ import hansard
 from hansard.cli.app import hansard as command
 from hansard.clients import IMPORTED, client_of
 from hansard.clients.imported import ImportedClient, file_name
+from hansard.errors import SourceUnreadable
+from hansard.sync import importing
+from hansard.sync.importing import import_file
 from tests.clients.chatgpt import history as chatgpt
 from tests.clients.claude_ai import history as claude_ai
 from tests.clients.folding import count, expectations, fold_bytes, spent
@@ -169,9 +174,10 @@ def test_what_is_not_an_export_is_refused(tmp_path: Path) -> None:
 
 def test_names_of_files() -> None:
     assert file_name("6811e0d2-0001") == "6811e0d2-0001"
-    assert file_name("../../etc/passwd") == "_.._etc_passwd"
+    assert re.fullmatch(r"_\.\._etc_passwd-[0-9a-f]{24}", file_name("../../etc/passwd"))
     assert len(file_name("x" * 500)) <= 100
-    assert file_name("..") != file_name(".")
+    alike = ["..", ".", "", "a b", "a_b", "a  b", "a_b ", "a_b  ", ".a_b"]
+    assert len({file_name(name) for name in alike}) == len(alike)
 
 
 def test_every_imported_client_recognizes_its_own_files(tmp_path: Path) -> None:
@@ -185,3 +191,136 @@ def test_every_imported_client_recognizes_its_own_files(tmp_path: Path) -> None:
                 given = path.name.replace(".settings.jsonl", ".settings.json")
                 parts = {other: list(imported(other).parts(given, content)) for other in IMPORTED}
                 assert [other for other, found in parts.items() if found] == [name]
+
+
+# -- nothing is lost
+
+
+def export(place: Path, *conversations: dict[str, Any]) -> str:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(json.dumps(conversations))
+    return str(place)
+
+
+def state(name: str, title: str, updated: float = 1) -> dict[str, Any]:
+    return chatgpt.conversation() | {"id": name, "conversation_id": name, "title": title, "update_time": updated}
+
+
+def kept(home: Path, folder: str) -> list[str]:
+    """The titles of the files in a folder of the import."""
+    found = (home / f"imports/chatgpt/chatgpt-{folder}").glob("*.json")
+    return sorted(json.loads(path.read_bytes())["title"] for path in found)
+
+
+def test_ids_that_are_alike_are_other_conversations(tmp_path: Path) -> None:
+    names = ["a b", "a_b", "A_b", "x", "X"]
+    home = tmp_path / "home"
+    for order in (names, names[::-1]):
+        given = export(tmp_path / "x.json", *(state(name, f"title {name}") for name in order))
+        import_file(str(home), given)
+        assert kept(home, "conversations") == sorted(f"title {name}" for name in names)
+        files = os.listdir(home / "imports/chatgpt/chatgpt-conversations")
+        assert len({name.lower() for name in files}) == len(names)  # also where case is not distinguished
+        assert kept(home, "earlier") == []
+
+
+@pytest.mark.parametrize("folders", [("1", "2"), ("2", "1")])
+@pytest.mark.parametrize("is_synced", [False, True])
+def test_of_two_states_the_newer_is_read_and_both_are_kept(
+    tmp_path: Path, folders: tuple[str, str], *, is_synced: bool
+) -> None:
+    home = tmp_path / "home"
+    old = export(tmp_path / "given" / folders[0] / "conversations.json", state("x", "a long old title", 1))
+    new = export(tmp_path / "given" / folders[1] / "conversations.json", state("x", "new", 2))
+    if is_synced:
+        for given in sorted((old, new)):
+            import_file(str(home), given)
+            with hansard.open(home) as h:
+                h.sync()
+    else:
+        (report,) = import_file(str(home), str(tmp_path / "given"))
+        assert (report.conversations, report.written) == (2, 2)
+    assert (kept(home, "conversations"), kept(home, "earlier")) == (["new"], ["a long old title"])
+    (again,) = import_file(str(home), str(tmp_path / "given"))
+    assert (again.conversations, again.written) == (2, 0)
+    with hansard.open(home) as h:
+        report_of_sync = h.sync()
+        assert report_of_sync.problems == 0
+        assert [session.title for session in h.sessions().sessions] == ["new"]
+
+
+def test_states_without_an_order_settle(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    given = export(tmp_path / "x.json", state("x", "one"), state("x", "two"))
+    assert [import_file(str(home), given)[0].written for _ in range(3)] == [2, 0, 0]
+    assert (kept(home, "conversations"), kept(home, "earlier")) == (["two"], ["one"])
+
+
+def test_without_times_the_longer_state_is_the_newer(tmp_path: Path) -> None:
+    client = imported("continue")
+    assert client.is_newer(b"{  }", b"{}")
+    assert not client.is_newer(b"{}", b"{  }")
+    assert imported("claude-ai").is_newer(b'{"updated_at":"2026-01-02"}', b'{"updated_at":"2026-01-01","name":"x"}')
+    log = tmp_path / "x.jsonl"
+    for text in ("", '{"type":"message"}\n', ""):
+        log.write_text('{"type":"session_start","id":"s 1"}\n' + text)
+        import_file(str(tmp_path / "home"), str(log))
+    (only,) = (tmp_path / "home/imports/droid/droid-conversations").iterdir()
+    assert only.read_text().count("\n") == 2
+    assert not (tmp_path / "home/imports/droid/droid-earlier").exists()  # the log begins with what it was before
+
+
+def test_settings_of_droid_belong_to_their_log_whatever_its_id() -> None:
+    client = imported("droid")
+    for name in ("s1", "s 1"):
+        ((log, _),) = client.parts("x.jsonl", b'{"type":"session_start","id":"%b"}' % name.encode())
+        ((settings, _),) = client.parts(f"{name}.settings.json", b'{"tokenUsage": {}}')
+        assert settings == f"{log}.settings"
+        assert (file_name(log), file_name(settings)) == (log, settings)
+
+
+# -- files that are not read
+
+
+def test_pictures_of_an_archive_do_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "_MAX_FILES", 2)
+    monkeypatch.setattr(importing, "_MAX_FILE", 10_000)
+    given = tmp_path / "x.zip"
+    with zipfile.ZipFile(given, "w") as archive:
+        for number in range(5):
+            archive.writestr(f"{number}.png", b"")
+        archive.writestr("0.json", b" " * 10_001)
+        for number in range(1, 4):
+            archive.writestr(f"{number}.json", json.dumps([state(f"x{number}", str(number))]))
+    (report,) = import_file(str(tmp_path / "home"), str(given))
+    assert (report.conversations, report.skipped) == (2, 2)
+    with zipfile.ZipFile(given) as archive:
+        archive.extractall(tmp_path / "folder")
+    (report,) = import_file(str(tmp_path / "home"), str(tmp_path / "folder"))
+    assert (report.conversations, report.written, report.skipped) == (2, 0, 2)
+    done = CliRunner().invoke(command, ["import", str(given), "--home", str(tmp_path / "home")])
+    assert "2 files skipped" in done.stderr
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_damaged_archive_is_an_error(tmp_path: Path, method: int) -> None:
+    given = tmp_path / "x.zip"
+    with zipfile.ZipFile(given, "w", method) as archive:
+        archive.writestr("x.json", json.dumps([state(str(number), "t" * number) for number in range(50)]))
+    content = bytearray(given.read_bytes())
+    for place in range(60, 200):
+        content[place] ^= 0x5A
+    given.write_bytes(content)
+    with pytest.raises(SourceUnreadable, match=re.escape("x.zip: ")):
+        import_file(str(tmp_path / "home"), str(given))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes and links")
+def test_what_is_not_a_regular_file_is_skipped(tmp_path: Path) -> None:
+    export(tmp_path / "given/c.json", state("x", "x"))
+    (tmp_path / "given/a.json").symlink_to("/nonexistent")
+    os.mkfifo(tmp_path / "given/b.json")
+    (report,) = import_file(str(tmp_path / "home"), str(tmp_path / "given"))
+    assert (report.conversations, report.skipped) == (1, 2)
+    with pytest.raises(SourceUnreadable, match="not a regular file"):
+        import_file(str(tmp_path / "home"), str(tmp_path / "given/b.json"))

@@ -14,6 +14,7 @@ from hansard.clients.generic import GenericClient
 from hansard.clients.objects import Objects
 from hansard.clients.protocol import PathInfo
 from hansard.clients.state import digest
+from hansard.clients.values import milliseconds
 from hansard.sources.roots import NOT_KEPT, FileKind, Layout, LayoutFolder, Root
 
 if TYPE_CHECKING:
@@ -33,18 +34,40 @@ class ImportedClient(GenericClient):
     """The list of messages in a conversation, if it is one JSON document."""
     suffix = ".json"
     replaces = True
-    """Whether another content under the same id is a newer state of the conversation; else it is another one."""
+    """Whether another content under the same id is another state of the conversation; else it is another one."""
+    update_field = ""
+    """The field of a conversation with the time of its last change, if it has one."""
 
     def __init__(self) -> None:
         folder = LayoutFolder(
             log=FileKind.MAIN, suffixes={".json": FileKind.MAIN, ".md": FileKind.MAIN}, deeper=NOT_KEPT
         )
-        self.layout = Layout(main=self.folder, folders={self.folder: folder})
+        earlier = LayoutFolder(rest=FileKind.OTHER, deeper=NOT_KEPT)
+        self.layout = Layout(main=self.folder, folders={self.folder: folder, self.earlier: earlier})
 
     @property
     def folder(self) -> str:
         """The folder of the conversations."""
         return f"{self.name}-conversations"
+
+    @property
+    def earlier(self) -> str:
+        """The folder of earlier states of the conversations."""
+        return f"{self.name}-earlier"
+
+    def is_newer(self, content: bytes, known: bytes) -> bool:
+        """Whether of two states of a conversation the first is the newer one: by its time, else because it is not shorter."""
+        if self.update_field:
+            time, known_time = self._update_time(content), self._update_time(known)
+            if time is not None and known_time is not None and time != known_time:
+                return time > known_time
+        return len(content) >= len(known)
+
+    def _update_time(self, content: bytes) -> int | None:
+        try:
+            return milliseconds(_decode(content).get(self.update_field))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return None
 
     def parts(self, name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
         """The conversations of a file, each with an id; none if it is of another client."""
@@ -72,9 +95,14 @@ class ImportedClient(GenericClient):
 
 
 def file_name(conversation: str) -> str:
-    """An id as the name of a file on any system."""
+    """An id as the name of a file on any system; of another id it is another name, except for upper and lower case."""
     name = _UNSAFE.sub("_", conversation).strip(".")
-    return name if name and len(name) <= _LONGEST_NAME else f"{name[:60]}-{digest(conversation)}".lstrip("-")
+    return name if name and name == conversation and len(name) <= _LONGEST_NAME else with_digest(name, conversation)
+
+
+def with_digest(name: str, conversation: str) -> str:
+    """A name that no other id has."""
+    return f"{name[:60]}-{digest(ascii(conversation))}".lstrip("-")
 
 
 def json_objects(data: bytes) -> Iterator[tuple[bytes, dict[str, Any]]]:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import os
+import stat
 import zipfile
+import zlib
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from hansard.clients import IMPORTED, client_of
-from hansard.clients.imported import ImportedClient, file_name
+from hansard.clients.imported import ImportedClient, file_name, with_digest
 from hansard.errors import SourceUnreadable, UsageError
 from hansard.files import make_private_folder, write_private
 from hansard.sources.names import printable
+
+try:
+    from lzma import LZMAError
+except ImportError:  # Python can be built without it
+    LZMAError = EOFError  # type: ignore[misc, assignment]
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +27,7 @@ if TYPE_CHECKING:
 _MAX_FILE = 512 << 20  # bytes: a file is read as a whole
 _MAX_FILES = 10_000
 _SUFFIXES = (".json", ".jsonl", ".md")
+_DAMAGE = (OSError, EOFError, RuntimeError, ValueError, LZMAError, zipfile.BadZipFile, zlib.error)
 
 
 class ImportReport(Struct, frozen=True):
@@ -30,6 +38,8 @@ class ImportReport(Struct, frozen=True):
     written: int
     """Those that were new or different."""
     folder: str
+    skipped: int = 0
+    """Files of the whole import that were not read: too large, too many, not regular, or unreadable."""
 
 
 def import_folders(home: str) -> list[str]:
@@ -47,39 +57,91 @@ def import_file(home: str, path: str, client: str = "") -> list[ImportReport]:
     if client and client not in IMPORTED:
         raise UsageError(f"nothing is imported of {client}: {', '.join(IMPORTED)} can be")
     path = os.path.abspath(os.path.expanduser(path))
-    found: dict[str, tuple[int, int]] = {}
-    for name, data in _files(path):
+    folders: dict[str, _Folder] = {}
+    files = _Files(path)
+    for name, data in files:
         for chosen in [client] if client else IMPORTED:
             known = client_of(chosen)
             if not isinstance(known, ImportedClient):
                 continue
-            count = written = 0
+            is_found = False
             for conversation, content in known.parts(name, data):
-                count += 1
-                written += _keep(home, known, conversation, content)
-            if count:
-                before = found.get(chosen, (0, 0))
-                found[chosen] = before[0] + count, before[1] + written
+                if chosen not in folders:
+                    folders[chosen] = _Folder(home, known)
+                folders[chosen].keep(conversation, content)
+                is_found = True
+            if is_found:
                 break
-    if not found:
-        raise UsageError(f"{printable(path)}: no conversations of {client or 'any client that can be imported'} in it")
-    return [ImportReport(name, *counts, os.path.join(home, "imports", name)) for name, counts in sorted(found.items())]
+    if not folders:
+        skipped = f" ({files.skipped:,} of its files could not be read)" if files.skipped else ""
+        raise UsageError(
+            f"{printable(path)}: no conversations of {client or 'any client that can be imported'} in it{skipped}"
+        )
+    return [
+        ImportReport(name, found.conversations, found.written, os.path.join(home, "imports", name), files.skipped)
+        for name, found in sorted(folders.items())
+    ]
 
 
-def _keep(home: str, client: ImportedClient, conversation: str, content: bytes) -> bool:
-    folder = os.path.join(home, "imports", client.name, client.folder)
-    make_private_folder(folder)
-    name = file_name(conversation)
-    number = 1
-    while True:
-        target = os.path.join(folder, name + (f"-{number}" if number > 1 else "") + client.suffix)
-        known = _content(target)
-        if known == content:
+class _Folder:
+    """The conversations of a client that were imported."""
+
+    def __init__(self, home: str, client: ImportedClient) -> None:
+        self._client = client
+        self._folder = os.path.join(home, "imports", client.name, client.folder)
+        self._earlier = os.path.join(home, "imports", client.name, client.earlier)
+        make_private_folder(self._folder)
+        # A file system may not tell upper from lower case.
+        self._names = {name.lower(): name for name in os.listdir(self._folder)}
+        self.conversations = self.written = 0
+
+    def keep(self, conversation: str, content: bytes) -> None:
+        """Write a conversation, unless it is there; of two states of one, the other is kept beside it."""
+        self.conversations += 1
+        self.written += self._keep(conversation, content)
+
+    def _keep(self, conversation: str, content: bytes) -> bool:
+        stem = file_name(conversation)
+        if not self._is_free(stem):
+            stem = with_digest(stem, conversation)
+        number = 1
+        while True:
+            name = stem + (f"-{number}" if number > 1 else "")
+            target = os.path.join(self._folder, name + self._client.suffix)
+            known = _content(target)
+            if known == content:
+                return False
+            if known is None:
+                self._names[(name + self._client.suffix).lower()] = name + self._client.suffix
+                write_private(target, content)
+                return True
+            if self._client.replaces:
+                return self._update(name, target, known, content)
+            number += 1
+
+    def _is_free(self, stem: str) -> bool:
+        name = stem + self._client.suffix
+        return self._names.get(name.lower(), name) == name
+
+    def _update(self, name: str, target: str, known: bytes, content: bytes) -> bool:
+        """Keep the newer state in the place of the conversation, and the other one unless the newer begins with it."""
+        if _content(self._earlier_place(name, content)) == content:
             return False
-        if known is None or client.replaces:
+        is_newer = self._client.is_newer(content, known)
+        newer, older = (content, known) if is_newer else (known, content)
+        is_lost = not newer.startswith(older)
+        if is_lost:
+            make_private_folder(self._earlier)
+            write_private(self._earlier_place(name, older), older)
+        if is_newer:
             write_private(target, content)
-            return True
-        number += 1
+        return is_newer or is_lost
+
+    def _earlier_place(self, name: str, content: bytes) -> str:
+        from hashlib import blake2b
+
+        digest = blake2b(content, digest_size=16).hexdigest()
+        return os.path.join(self._earlier, f"{name}-{digest}{self._client.suffix}")
 
 
 def _content(path: str) -> bytes | None:
@@ -90,38 +152,69 @@ def _content(path: str) -> bytes | None:
         return None
 
 
-def _files(path: str) -> Iterator[tuple[str, bytes]]:
-    """The files that may hold conversations: the file itself, or those of an archive or a folder."""
-    try:
-        if os.path.isdir(path):
-            yield from _folder(path)
-        elif zipfile.is_zipfile(path):
-            yield from _archive(path)
-        else:
-            if os.path.getsize(path) > _MAX_FILE:
+class _Files:
+    """The files that may hold conversations, with their content: the file itself, or those of an archive or a folder."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._count = 0
+        self.skipped = 0
+
+    def __iter__(self) -> Iterator[tuple[str, bytes]]:
+        path = self._path
+        try:
+            if os.path.isdir(path):
+                yield from self._folder()
+                return
+            status = os.stat(path)
+            if not stat.S_ISREG(status.st_mode):
+                raise SourceUnreadable(f"{printable(path)}: not a regular file")
+            if zipfile.is_zipfile(path):
+                yield from self._archive()
+                return
+            if status.st_size > _MAX_FILE:
                 raise UsageError(f"{printable(path)}: larger than {_MAX_FILE >> 20} MB, which are read at most")
             with open(path, "rb") as file:
                 yield path, file.read()
-    except (OSError, zipfile.BadZipFile, RuntimeError) as error:
-        raise SourceUnreadable(f"{printable(path)}: {error}") from error
+        except _DAMAGE as error:
+            raise SourceUnreadable(f"{printable(path)}: {str(error) or 'it is damaged'}") from error
 
+    def _folder(self) -> Iterator[tuple[str, bytes]]:
+        for folder, folders, names in os.walk(self._path):
+            folders.sort()
+            for name in sorted(names):
+                if name.endswith(_SUFFIXES):
+                    data = self._read(os.path.join(folder, name))
+                    if data is not None:
+                        yield os.path.join(folder, name), data
 
-def _folder(path: str) -> Iterator[tuple[str, bytes]]:
-    count = 0
-    for folder, _, names in os.walk(path):
-        for name in sorted(names):
-            place = os.path.join(folder, name)
-            if name.endswith(_SUFFIXES) and os.path.getsize(place) <= _MAX_FILE and count < _MAX_FILES:
-                count += 1
-                with open(place, "rb") as file:
-                    yield place, file.read()
+    def _read(self, path: str) -> bytes | None:
+        try:
+            status = os.lstat(path)
+            if stat.S_ISREG(status.st_mode) and self._is_within(status.st_size):
+                with open(path, "rb") as file:
+                    return file.read()
+        except OSError:
+            pass
+        self.skipped += 1
+        return None
 
+    def _archive(self) -> Iterator[tuple[str, bytes]]:
+        with zipfile.ZipFile(self._path) as archive:
+            for member in archive.infolist():
+                if not member.filename.endswith(_SUFFIXES):
+                    continue
+                if self._is_within(member.file_size):
+                    with archive.open(member) as file:  # what it says of its size may be wrong
+                        data = file.read(_MAX_FILE + 1)
+                    if len(data) <= _MAX_FILE:
+                        yield member.filename, data
+                        continue
+                self.skipped += 1
 
-def _archive(path: str) -> Iterator[tuple[str, bytes]]:
-    with zipfile.ZipFile(path) as archive:
-        for member in archive.infolist()[:_MAX_FILES]:
-            if member.filename.endswith(_SUFFIXES):
-                with archive.open(member) as file:  # what it says of its size may be wrong
-                    data = file.read(_MAX_FILE + 1)
-                if len(data) <= _MAX_FILE:
-                    yield member.filename, data
+    def _is_within(self, size: int) -> bool:
+        """Whether another file of this size is read."""
+        if size > _MAX_FILE or self._count >= _MAX_FILES:
+            return False
+        self._count += 1
+        return True

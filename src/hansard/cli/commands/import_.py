@@ -26,12 +26,16 @@ def import_(cli: Context, files: tuple[str, ...], client: str) -> None:
     """
     cli.must_sync("import")
     with cli.engine() as h:
-        reports = [report for file in files for report in h.import_file(file, client)]
+        found = [h.import_file(file, client) for file in files]
+    reports = [report for given in found for report in given]
+    skipped = sum(given[0].skipped for given in found)
     with cli.engine() as h:
         h.sync(wait_seconds=10)
     if cli.as_json:
         cli.emit({"imports": reports})
         return
     for report in reports:
-        found = many(report.conversations, "conversation")
-        click.echo(f"{report.client}: {found}, {report.written} of them new or changed")
+        number = many(report.conversations, "conversation")
+        click.echo(f"{report.client}: {number}, {report.written} of them new or changed")
+    if skipped:
+        click.echo(f"{many(skipped, 'file')} skipped: too large, too many, not regular, or unreadable", err=True)

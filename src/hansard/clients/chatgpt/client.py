@@ -64,6 +64,7 @@ class ChatGPT(ImportedClient):
 
     name = "chatgpt"
     speaker = "ChatGPT"
+    update_field = "update_time"
     tools: Mapping[str, ToolKind] = {
         "python": "shell",
         "browser": "web_search",

@@ -28,6 +28,7 @@ class ClaudeAi(ImportedClient):
 
     name = "claude-ai"
     speaker = "Claude"
+    update_field = "updated_at"
     list_name = b"chat_messages"
     memory = Memory
     tools: Mapping[str, ToolKind] = {"web_search": "web_search", "web_fetch": "fetch", "repl": "shell"}

@@ -9,7 +9,7 @@ import msgspec
 from hansard.clients.codex.patches import read_patch
 from hansard.clients.entries import Change, Content, Replacement, lines_of
 from hansard.clients.generic import CALL, RESULT, TEXT, THINKING, Block, Record, Usage
-from hansard.clients.imported import ImportedClient
+from hansard.clients.imported import ImportedClient, file_name
 from hansard.clients.lines import Lines, joined, length_of
 from hansard.clients.protocol import PathInfo
 from hansard.clients.tools import Edit, Read, Search, Shell, ToolInput, Write, text_of
@@ -52,9 +52,10 @@ class Droid(ImportedClient):
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             start = {}
         if string(start, "type") == "session_start":
-            yield string(start, "id"), data
+            yield file_name(string(start, "id")), data
         elif name.endswith(".settings.json") and b'"tokenUsage"' in data:
-            yield name.replace("\\", "/").rpartition("/")[2].removesuffix(".json"), data
+            session = name.replace("\\", "/").rpartition("/")[2].removesuffix(".settings.json")
+            yield f"{file_name(session)}.settings", data  # named like the log
 
     def path_info(self, path: str) -> PathInfo:
         """A file is named after its session."""
