@@ -242,6 +242,7 @@ def open_tail(
     clock: Callable[[], int] = time.time_ns,
     *,
     reread: bool = False,
+    scratch: str | None = None,
 ) -> Tail:
     """Open a log and judge it against its mark.
 
@@ -250,12 +251,15 @@ def open_tail(
     (REPLACED when it is another file by inode too). Where they agree, the whole prefix is compared through `same_prefix`, which
     gets the file at position 0 and says whether it begins with the kept bytes: an edit in the middle followed by an append looks
     like growth. A large log that is being written right now is not compared here, so `Tail.proves` says no. `reread` compares whatever
-    the status says. A path that ends with `.zst` is that of a compressed log, of which the content is judged.
+    the status says. A path that ends with `.zst` is that of a compressed log, of which the content is judged; it is unpacked in the
+    folder `scratch`, or in the system's for temporary files.
     """
     seen_ns = clock()  # before the status, so that a write after it cannot look settled
     file = open(path, "rb", opener=_open_without_waiting)  # noqa: SIM115 - the Tail closes it
     try:
-        tail = Tail(_unpacked(file), seen_ns, mark, file) if path.endswith(PACKED) else Tail(file, seen_ns, mark)
+        tail = (
+            Tail(_unpacked(file, scratch), seen_ns, mark, file) if path.endswith(PACKED) else Tail(file, seen_ns, mark)
+        )
         if mark is not None:
             tail.verdict = tail._judge(mark, same_prefix, reread=reread)  # noqa: SLF001 - the two are one
     except BaseException:
@@ -264,13 +268,13 @@ def open_tail(
     return tail
 
 
-def _unpacked(file: BinaryIO) -> BinaryIO:
+def _unpacked(file: BinaryIO, folder: str | None) -> BinaryIO:
     """The content of a compressed file, in a file without a name."""
     from tempfile import TemporaryFile
 
     from zstandard import ZstdDecompressor, ZstdError
 
-    content = TemporaryFile()  # noqa: SIM115 - the Tail closes it
+    content = TemporaryFile(dir=folder)  # noqa: SIM115 - the Tail closes it
     try:
         with ZstdDecompressor().stream_reader(file, read_across_frames=True, closefd=False) as reader:
             while (piece := reader.read(1 << 20)) and content.tell() <= LARGEST_UNPACKED:

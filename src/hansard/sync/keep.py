@@ -54,14 +54,16 @@ class RecordWriter:
         committed: Callable[[], None],
         reread: bool = False,
         compare_bytes: int | None = COMPARE_BYTES,
+        scratch: str | None = None,
     ) -> None:
-        """`committed` is called after each commit; a `compare_bytes` of None means no limit."""
+        """`committed` is called after each commit; a `compare_bytes` of None means no limit; logs are unpacked in `scratch`."""
         self.record = record
         self.kept = KeepResult()
         self._progress = reporter
         self._committed = committed
         self._reread = reread
         self._compare_left = compare_bytes
+        self._scratch = scratch
         self._waiting: list[_Item] | None = None
         self._uncommitted = 0
         self._enough = _FIRST_COMMIT
@@ -188,7 +190,7 @@ class RecordWriter:
             mark = known.mark
             is_new = is_new or mark is None
             same = record.same_prefix(known.generation) if mark is not None else None
-            with open_tail(place, mark, same, reread=reread) as tail:
+            with open_tail(place, mark, same, reread=reread, scratch=self._scratch) as tail:
                 if known.state == GONE:
                     record.set_state([known.file_id], LIVE, _now())
                     self.kept.touched.add(known.generation)
@@ -229,7 +231,7 @@ class RecordWriter:
         if tail.verdict is Verdict.GREW or (known.mark is None and known.size == 0):
             if self.record.can_append(known.generation):
                 return self._append(tail, lambda: known.generation, known.size)
-            with open_tail(place, None) as whole:
+            with open_tail(place, None, scratch=self._scratch) as whole:
                 return self._append(whole, lambda: self._next_generation(root_id, file, known, "damaged"))
         return self._append(tail, lambda: self._next_generation(root_id, file, known, tail.verdict.value))
 

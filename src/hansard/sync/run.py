@@ -229,7 +229,12 @@ class _Run:
             coming = sum(result.bytes for result in surveys)
             text = TextRun(self.home, record, behind=not trusted, coming=coming, workers=request.workers)
             keeper = RecordWriter(
-                record, self.reporter, committed=text.more, reread=request.reread, compare_bytes=request.compare_bytes
+                record,
+                self.reporter,
+                committed=text.more,
+                reread=request.reread,
+                compare_bytes=request.compare_bytes,
+                scratch=self.home,
             )
             is_large = is_first and text.backlog >= newest.LARGE_BYTES
             if not (is_large and request.newest_only):

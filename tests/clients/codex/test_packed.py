@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
+from typing import IO
 
 import pytest
 import zstandard
@@ -41,6 +43,23 @@ def test_a_packed_rollout_has_the_rows_of_the_plain_one(root: Path, tmp_path: Pa
     with hansard.open(tmp_path / "packed", [root]) as h:
         h.sync()
     assert_same(dump(tmp_path / "packed"), dump(tmp_path / "plain"))
+
+
+def test_a_packed_rollout_is_unpacked_in_the_data_directory(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = []
+
+    def temporary_file(dir: str | None = None) -> IO[bytes]:  # noqa: A002 - as it is called
+        folders.append(dir)
+        return original(dir=dir)
+
+    original = tempfile.TemporaryFile
+    monkeypatch.setattr(tempfile, "TemporaryFile", temporary_file)
+    pack(rollout(root))
+    with hansard.open(tmp_path / "store", [root]) as h:
+        h.sync()
+    assert set(folders) == {str(tmp_path / "store")}
 
 
 def test_packing_changes_nothing(root: Path, tmp_path: Path) -> None:
