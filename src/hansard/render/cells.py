@@ -21,7 +21,7 @@ from hansard.render.format import (
 )
 from hansard.render.text import one_line, short_id
 
-_UNKNOWN = {Kind.TIME: "-", Kind.MONEY: "?", Kind.COST: "-"}
+_UNKNOWN = {Kind.TIME: "-", Kind.MONEY: "?"}
 _WRITERS: dict[Kind, Callable[[Any], str]] = {
     Kind.TEXT: one_line,
     Kind.LABEL: str,
