@@ -13,7 +13,7 @@ def write(root: Path) -> None:
     """What an import makes of it."""
     usage = {"model": "claude-opus-4-6", "inputTokens": 5, "outputTokens": 50, "cacheCreationInputTokens": 60}
     usage |= {"cacheReadInputTokens": 700, "totalInputTokens": 765, "timestamp": "2026-03-01T09:00:05Z"}
-    edit = {"path": "/work/tides/a.py", "old_str": "1", "new_str": "2"}
+    edit = {"path": "/srv/tides/a.py", "old_str": "1", "new_str": "2"}
     messages: list[dict[str, Any]] = [
         {
             "role": "user",
@@ -42,7 +42,7 @@ def write(root: Path) -> None:
         },
         {"role": "assistant", "messageId": 3, "content": [{"type": "text", "text": "At 17:40."}], "usage": usage},
     ]
-    tree = {"uri": "file:///work/tides", "repository": {"ref": "refs/heads/main"}}
+    tree = {"uri": "file:///srv/tides", "repository": {"ref": "refs/heads/main"}}
     thread = {
         "v": 220,
         "id": THREAD,

@@ -61,7 +61,7 @@ def trajectory() -> dict[str, Any]:
             "name": "terminus",
             "version": "2.0",
             "model_name": "claude-sonnet-4-5",
-            "extra": {"cwds": ["/work/tides"], "git_branches": ["main"]},
+            "extra": {"cwds": ["/srv/tides"], "git_branches": ["main"]},
         },
         "steps": [
             {"step_id": 1, "source": "system", "message": "You are an agent.", "timestamp": "2026-10-01T12:00:01Z"},
@@ -73,7 +73,7 @@ def trajectory() -> dict[str, Any]:
                 20,
                 cached=60,
                 reasoning_content="An almanac?",
-                tool_calls=[call("c1", "bash", command="cat tides.txt"), call("c2", "read_file", path="/work/tides/x")],
+                tool_calls=[call("c1", "bash", command="cat tides.txt"), call("c2", "read_file", path="/srv/tides/x")],
                 observation={"results": [looked, failed]},
             ),
             agent_step(4, "", 120, 10, 100, tool_calls=[call("c3", "delegate")], observation={"results": [sent]}),

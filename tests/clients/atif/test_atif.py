@@ -32,7 +32,7 @@ def h(tmp_path: Path) -> Iterator[Hansard]:
 
 def test_what_steps_mean(h: Hansard) -> None:
     session = h.session(SESSION)
-    assert (session.project, session.branch, session.version) == ("/work/tides", "main", "2.0")
+    assert (session.project, session.branch, session.version) == ("/srv/tides", "main", "2.0")
     assert (session.images, session.tool_errors, session.agents, session.issues) == (1, 1, 1, 0)
     entries = list(h.read(session).entries())
     assert [(entry.kind, entry.text) for entry in entries if entry.tool is None] == [

@@ -23,16 +23,16 @@ def write(root: Path) -> None:
 
     counts = {"tokensIn": 10, "tokensOut": 20, "cacheWrites": 30, "cacheReads": 40, "cost": 0.01}
     say("task", "When is high water in Emden?", images=["data:image/png;base64,AAAA"])
-    say("api_req_started", {"request": "# Current Working Directory (/work/tides) Files", **counts})
+    say("api_req_started", {"request": "# Current Working Directory (/srv/tides) Files", **counts})
     say("reasoning", "An almanac?")
-    say("tool", {"tool": "readFile", "path": "tides.txt", "content": "/work/tides/tides.txt"}, ask=True)
-    say("tool", {"tool": "readFile", "path": "tides.txt", "content": "/work/tides/tides.txt"})
+    say("tool", {"tool": "readFile", "path": "tides.txt", "content": "/srv/tides/tides.txt"}, ask=True)
+    say("tool", {"tool": "readFile", "path": "tides.txt", "content": "/srv/tides/tides.txt"})
     say("command", "cat tides.txt", ask=True)
     say("command", "cat tides.txt")
     say("command_output", "05:12", ask=True)
     say("command_output", "17:40", ask=True)
     edit = "------- SEARCH\nHIGH = 1\n=======\nHIGH = 2\n+++++++ REPLACE\n"
-    say("tool", {"tool": "editedExistingFile", "path": "/work/tides/tides.py", "content": edit})
+    say("tool", {"tool": "editedExistingFile", "path": "/srv/tides/tides.py", "content": edit})
     say("text", "I look.")
     say("completion_result", "At 17:40.HAS_CHANGES")
     say("completion_result", ask=True)

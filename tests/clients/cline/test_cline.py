@@ -91,10 +91,10 @@ def test_edits() -> None:
 
 def test_requests_without_numbers_and_those_of_removed_messages() -> None:
     started, removed = records(
-        say(0, "api_req_started", {"request": "# Current Working Directory (/work/tides) Files"}),
+        say(0, "api_req_started", {"request": "# Current Working Directory (/srv/tides) Files"}),
         say(1, "deleted_api_reqs", {"tokensIn": 5, "tokensOut": 6, "cost": 0.25}),
     )
-    assert (started.usage, started.cwd) == (None, "/work/tides")
+    assert (started.usage, started.cwd) == (None, "/srv/tides")
     assert removed.usage is not None
     assert (removed.usage.input, removed.usage.output, removed.usage.cost) == (5, 6, 250_000_000)
 

@@ -49,14 +49,14 @@ class Rollout:
 
     def meta(self, **more: Any) -> None:
         stamp = (START + timedelta(seconds=self.seconds)).isoformat().replace("+00:00", "Z")
-        about = {"id": self.thread, "timestamp": stamp, "cwd": "/work/tides", "cli_version": "0.115.0", "source": "cli"}
+        about = {"id": self.thread, "timestamp": stamp, "cwd": "/srv/tides", "cli_version": "0.115.0", "source": "cli"}
         self.add("session_meta", {**about, "git": {"branch": "main"}, **more}, after=0)
 
     def turn(self, prompt: str, number: int, model: str = "gpt-5.4") -> None:
         turn = uuid7(self.seconds + 1, number)
         self.event("task_started", turn_id=turn)
-        self.add("turn_context", {"turn_id": turn, "cwd": "/work/tides", "model": model})
-        context = "<environment_context>\n  <cwd>/work/tides</cwd>\n</environment_context>"
+        self.add("turn_context", {"turn_id": turn, "cwd": "/srv/tides", "model": model})
+        context = "<environment_context>\n  <cwd>/srv/tides</cwd>\n</environment_context>"
         self.item("message", role="user", content=[{"type": "input_text", "text": context}])
         self.item("message", role="user", content=[{"type": "input_text", "text": prompt}])
         self.event("user_message", message=prompt, images=[])
@@ -160,7 +160,7 @@ def write(root: Path) -> None:
     later.meta(
         forked_from_id=THREAD, history_mode="paginated", history_base={"thread_id": THREAD}, cli_version="0.166.0"
     )
-    later.add("turn_context", {"cwd": "/work/tides", "model": "gpt-5.5"}, ordinal=40)
+    later.add("turn_context", {"cwd": "/srv/tides", "model": "gpt-5.5"}, ordinal=40)
     user = {"type": "UserMessage", "content": [{"type": "text", "text": "Once more"}]}
     later.item("message", role="user", content=[{"type": "input_text", "text": "Once more"}])
     later.event("item_completed", thread_id=LATER, item=user)

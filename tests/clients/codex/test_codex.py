@@ -103,7 +103,7 @@ def test_the_first_generation(store: Hansard) -> None:
 
 def test_every_file_of_a_patch_is_an_edit(store: Hansard) -> None:
     found = {change.path: (change.added, change.removed) for change in store.read(THREAD).changed_files(10)}
-    assert found == {"/work/tides/tides.py": (2, 0), "/work/tides/README.md": (1, 1)}
+    assert found == {"/srv/tides/tides.py": (2, 0), "/srv/tides/README.md": (1, 1)}
 
 
 def test_tokens_are_those_of_each_answer() -> None:
@@ -166,7 +166,7 @@ def test_blame_names_the_turn_that_wrote_a_line(tmp_path: Path) -> None:
     work.mkdir()
     write(tmp_path / ".codex")
     for path in (tmp_path / ".codex").rglob("*.jsonl"):
-        path.write_text(path.read_text().replace("/work/tides", str(work)))
+        path.write_text(path.read_text().replace("/srv/tides", str(work)))
     (work / "tides.py").write_text('HIGH = "17:40"\nLOW = "05:12"\n')
     git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.com", "-C", str(work)]
     for given in (["init", "-q"], ["add", "."], ["commit", "-qm", "tides"]):

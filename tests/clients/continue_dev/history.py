@@ -11,7 +11,7 @@ SESSION = "2dbfd673-0001-4773-b5f3-000000000001"
 
 def write(root: Path) -> None:
     """What an import makes of it."""
-    args = {"file_path": "/work/tides/a.py", "edits": [{"old_string": "1", "new_string": "2"}]}
+    args = {"file_path": "/srv/tides/a.py", "edits": [{"old_string": "1", "new_string": "2"}]}
     call = {"id": "k1", "type": "function", "function": {"name": "MultiEdit", "arguments": json.dumps(args)}}
     state = {
         "toolCallId": "k1",
@@ -33,7 +33,7 @@ def write(root: Path) -> None:
     session = {
         "sessionId": SESSION,
         "title": "Tide tables",
-        "workspaceDirectory": "/work/tides",
+        "workspaceDirectory": "/srv/tides",
         "history": history,
         "usage": usage,
     }

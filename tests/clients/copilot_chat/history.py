@@ -11,7 +11,7 @@ SESSION, OLDER = "7de89a80-6d93-43e7-be0a-000000000001", "7de89a80-6d93-43e7-be0
 
 def request(number: int, prompt: str, reply: str, **more: Any) -> dict[str, Any]:
     """A request with its answer: a call, and what is said after it."""
-    args = json.dumps({"filePath": "/work/tides/tides.py", "content": "HIGH = 1\n"})
+    args = json.dumps({"filePath": "/srv/tides/tides.py", "content": "HIGH = 1\n"})
     calls = [{"id": f"call_{number}", "name": "create_file", "arguments": args}]
     results = {f"call_{number}": {"content": [{"value": {"node": {"children": [{"text": "done"}]}}}]}}
     metadata = {"toolCallRounds": [{"response": "", "toolCalls": calls}], "toolCallResults": results}
@@ -24,7 +24,7 @@ def request(number: int, prompt: str, reply: str, **more: Any) -> dict[str, Any]
         "response": [
             {"kind": "thinking", "value": "An almanac?", "id": "1"},
             {"kind": "toolInvocationSerialized", "toolId": "copilot_createFile", "toolCallId": f"shown-{number}"},
-            {"value": reply, "baseUri": {"path": "/work/tides/", "scheme": "file"}},
+            {"value": reply, "baseUri": {"path": "/srv/tides/", "scheme": "file"}},
         ],
         "result": {"usage": {"promptTokens": 100, "completionTokens": 10}, "metadata": metadata},
         **more,
@@ -55,7 +55,7 @@ def write(root: Path) -> None:
         {"kind": 1, "k": ["inputState", "inputText"], "v": ""},
     )
     (chats / f"{SESSION}.jsonl").write_bytes(entries)
-    (chats.parent / "workspace.json").write_text('{"folder": "file:///work/tides"}')
+    (chats.parent / "workspace.json").write_text('{"folder": "file:///srv/tides"}')
     older = root / "globalStorage/emptyWindowChatSessions"
     older.mkdir(parents=True)
     document = {

@@ -18,7 +18,7 @@ class Events:
     def __init__(self, session: str, version: str) -> None:
         self.session = session
         self.lines: list[dict[str, Any]] = []
-        context = {"cwd": "/work/tides", "branch": "main"}
+        context = {"cwd": "/srv/tides", "branch": "main"}
         self.add("session.start", sessionId=session, copilotVersion=version, selectedModel="gpt-4.1", context=context)
 
     def add(self, kind: str, **data: Any) -> None:
@@ -55,7 +55,7 @@ def write(root: Path) -> None:
     old.add("user.message", content="When is high water in Emden?")
     old.add("assistant.message", content="I look.", reasoningText="An almanac?", outputTokens=20)
     old.call("k1", "bash", {"command": "cat tides.txt"}, "05:12 17:40")
-    old.call("k2", "edit", {"path": "/work/tides/tides.py", "old_str": "", "new_str": "LOW = 2\n"}, "ok", details=DIFF)
+    old.call("k2", "edit", {"path": "/srv/tides/tides.py", "old_str": "", "new_str": "LOW = 2\n"}, "ok", details=DIFF)
     old.add(
         "tool.execution_start", toolCallId="k3", toolName="task", arguments={"prompt": "Look around.", "name": "scout"}
     )
@@ -65,7 +65,7 @@ def write(root: Path) -> None:
     old.add("tool.execution_complete", toolCallId="k3", model="gpt-4.1", success=True, result={"content": "One file."})
     old.add("assistant.message", content="At 17:40.", outputTokens=15)
     old.shutdown(1000, 40, 600)
-    old.add("session.resume", context={"cwd": "/work/tides", "branch": "main"})
+    old.add("session.resume", context={"cwd": "/srv/tides", "branch": "main"})
     old.add("session.compaction_complete", success=True, summaryContent="Tides of a port.")
     old.add("user.message", content="Thank you.")
     old.add("user.message", content="Go on.", isAutopilotContinuation=True)

@@ -29,7 +29,7 @@ def log(*events: tuple[str, dict[str, Any]]) -> bytes:
 
 
 def start(version: str) -> tuple[str, dict[str, Any]]:
-    context = {"cwd": "/work/tides", "branch": "main"}
+    context = {"cwd": "/srv/tides", "branch": "main"}
     return "session.start", {
         "sessionId": "s1",
         "copilotVersion": version,
@@ -141,7 +141,7 @@ def test_a_subagent_is_linked_to_the_call_that_started_it() -> None:
 
 
 def test_edits_commands_and_servers() -> None:
-    edit = {"path": "/work/a.py", "old_str": "one", "new_str": "two"}
+    edit = {"path": "/srv/a.py", "old_str": "one", "new_str": "two"}
     diff = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n same\n-one\n+two\n"
     call, result, shell, server = records(
         log(
@@ -157,12 +157,12 @@ def test_edits_commands_and_servers() -> None:
             ),
         )
     )
-    assert (call.blocks[0].path, call.blocks[0].change) == ("/work/a.py", "edit")
+    assert (call.blocks[0].path, call.blocks[0].change) == ("/srv/a.py", "edit")
     assert result.blocks[0].patch == diff[diff.index("@@") :]
     assert [change.lines for change in result.blocks[0].written or ()] == [[" same", "-one", "+two"]]  # type: ignore[union-attr]
     assert shell.blocks[0].command == "ls"
     assert server.blocks[0].tool == "mcp__gh__list"
-    assert CLIENT.tool_use("edit", edit, "").input == Edit("/work/a.py", [("one", "two")])
+    assert CLIENT.tool_use("edit", edit, "").input == Edit("/srv/a.py", [("one", "two")])
     assert CLIENT.tool_use("bash", {"command": "ls"}, "").input == Shell("ls")
 
 

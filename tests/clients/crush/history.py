@@ -34,7 +34,7 @@ def write(root: Path) -> None:
         ("m1", SESSION, "user", [part("text", text="Paint the buoy in Emden."), part("finish", reason="stop")]),
         ("m2", SESSION, "assistant", [
             part("reasoning", thinking="Red."), part("text", text="Painting."),
-            call("c1", "write", file_path="/work/buoy.txt", content="red\n"), call("c2", "agent", prompt="Find paint"),
+            call("c1", "write", file_path="/srv/buoy.txt", content="red\n"), call("c2", "agent", prompt="Find paint"),
             part("finish", reason="tool_use"),
         ]),
         ("m3", SESSION, "tool", [

@@ -46,7 +46,7 @@ BUBBLES: list[dict[str, Any]] = [
         "text": "",
         "toolFormerData": tool(
             "edit_file_v2",
-            {"relativeWorkspacePath": "/work/pier.txt"},
+            {"relativeWorkspacePath": "/srv/pier.txt"},
             {"beforeContentId": NOTHING, "afterContentId": AFTER},
         ),
     },

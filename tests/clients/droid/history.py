@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 SESSION = "052cb8d0-0001-488a-99fe-000000000001"
-PATCH = "*** Begin Patch\n*** Update File: /work/tides/a.py\n@@\n-1\n+2\n*** End Patch"
+PATCH = "*** Begin Patch\n*** Update File: /srv/tides/a.py\n@@\n-1\n+2\n*** End Patch"
 
 
 def write(root: Path) -> None:
@@ -18,7 +18,7 @@ def write(root: Path) -> None:
             "id": SESSION,
             "title": "Tide tables",
             "sessionTitle": "New Session",
-            "cwd": "/work/tides",
+            "cwd": "/srv/tides",
         }
     ]
 

@@ -14,10 +14,10 @@ DIFF = "--- tides.py\n+++ tides.py\n@@ -0,0 +1 @@\n+HIGH = 1\n"
 WRITE = {
     "id": "k2",
     "name": "write_file",
-    "args": {"file_path": "/work/tides/tides.py", "content": "HIGH = 1\n"},
+    "args": {"file_path": "/srv/tides/tides.py", "content": "HIGH = 1\n"},
     "status": "success",
     "result": [{"functionResponse": {"id": "k2", "name": "write_file", "response": {"output": "ok"}}}],
-    "resultDisplay": {"fileDiff": DIFF, "fileName": "tides.py", "filePath": "/work/tides/tides.py", "isNewFile": True},
+    "resultDisplay": {"fileDiff": DIFF, "fileName": "tides.py", "filePath": "/srv/tides/tides.py", "isNewFile": True},
     "timestamp": "2026-03-01T09:00:05Z",
 }
 
@@ -44,7 +44,7 @@ def write(root: Path) -> None:
     """Three files of one project."""
     chats = root / "tmp/tides/chats"
     thought = [{"subject": "Tides", "description": "An almanac?"}]
-    context = "<session_context>\n- **Workspace Directories:**\n  - /work/tides\n</session_context>"
+    context = "<session_context>\n- **Workspace Directories:**\n  - /srv/tides\n</session_context>"
     called = message("gemini", "g1", "I look.", thoughts=thought, tokens=TOKENS)
     log(
         chats / "session-2026-03-01T09-00-8ae01951.jsonl",
@@ -85,5 +85,5 @@ def write(root: Path) -> None:
         "messages": [message("user", "o1", "Which port is it?"), message("gemini", "o22", "None.", tokens=TOKENS)],
     }
     (chats / "session-2026-02-01T09-00-8ae01951.json").write_text(json.dumps(document, indent=2))
-    (root / "projects.json").write_text('{"projects": {"/work/tides": "tides"}}')
+    (root / "projects.json").write_text('{"projects": {"/srv/tides": "tides"}}')
     (root / "oauth_creds.json").write_text('{"access_token": "invented"}')

@@ -44,7 +44,7 @@ RESUMED = log(
     {
         "$set": {
             "messages": [
-                user("c", "<session_context>\n- **Workspace Directories:**\n  - /work/tides\n</session_context>")
+                user("c", "<session_context>\n- **Workspace Directories:**\n  - /srv/tides\n</session_context>")
             ]
         }
     },
@@ -108,7 +108,7 @@ def test_a_resumed_log_has_everything_once() -> None:
     state = fold.state
     assert (state.prompts, state.replies, state.tool_calls, count(fold, "tool_result")) == (2, 2, 1, 1)
     assert spent(fold.rows.usage) == (189, 45, 120, 0)
-    assert (state.cwd, state.session_id) == ("/work/tides", "g1")
+    assert (state.cwd, state.session_id) == ("/srv/tides", "g1")
     assert state.kinds["repeated"] == 5
 
 
@@ -162,7 +162,7 @@ def test_edits_have_the_diff_of_their_result() -> None:
     display = {
         "fileDiff": "--- a\n+++ a\n@@ -1 +1 @@\n-one\n+two\n",
         "fileName": "a",
-        "filePath": "/work/a",
+        "filePath": "/srv/a",
         "isNewFile": False,
     }
     args = {"file_path": "a", "old_string": "one", "new_string": "two"}
@@ -176,7 +176,7 @@ def test_edits_have_the_diff_of_their_result() -> None:
     }
     (record,) = CLIENT.decode_next(json.dumps(gemini("g", "", toolCalls=[call])).encode(), CLIENT.memory())
     made, result = record.blocks
-    assert (made.path, made.change) == ("/work/a", "edit")
+    assert (made.path, made.change) == ("/srv/a", "edit")
     assert [change.lines for change in result.written or ()] == [["-one", "+two"]]  # type: ignore[union-attr]
     assert CLIENT.tool_use("replace", args, "").input == Edit("a", [("one", "two")])
 

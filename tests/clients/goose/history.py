@@ -42,7 +42,7 @@ MESSAGES: list[tuple[str, list[dict[str, Any]]]] = [
             {"type": "thinking", "thinking": "Look.", "signature": ""},
             text("Looking."),
             request("r1", "developer__shell", command="cat flag"),
-            request("r2", "developer__text_editor", command="write", path="/work/flag.txt", file_text="blue\n"),
+            request("r2", "developer__text_editor", command="write", path="/srv/flag.txt", file_text="blue\n"),
         ],
     ),
     ("user", [response("r1", "blue"), response("r2", "written")]),

@@ -49,7 +49,7 @@ class Database:
 
     def session(self, id_: str, title: str, parent: str | None = None, moment: int = BEGAN) -> None:
         self.db.execute(
-            "INSERT OR REPLACE INTO session VALUES (?, 'p', ?, 's', '/work/harbour', ?, '1.17.0', 0, 0, 'general', ?, ?)",
+            "INSERT OR REPLACE INTO session VALUES (?, 'p', ?, 's', '/srv/harbour', ?, '1.17.0', 0, 0, 'general', ?, ?)",
             (id_, parent, title, moment, moment),
         )
 
@@ -81,7 +81,7 @@ def answer(moment: int, **tokens: int) -> dict[str, Any]:
         "role": "assistant",
         "modelID": "claude-sonnet-4-5",
         "providerID": "anthropic",
-        "path": {"cwd": "/work/harbour", "root": "/work/harbour"},
+        "path": {"cwd": "/srv/harbour", "root": "/srv/harbour"},
         "cost": 0.25,
         "tokens": {**used, "total": total, "cache": {"read": 400, "write": 100}},
         "time": {"created": moment, "completed": moment + 900},
@@ -135,11 +135,11 @@ def fill(database: Database) -> None:
         answer(BEGAN + 6000, input=30, output=40),
         tool(
             "edit",
-            {"filePath": "/work/harbour/tides.txt", "oldString": "low", "newString": "high 12:31"},
+            {"filePath": "/srv/harbour/tides.txt", "oldString": "low", "newString": "high 12:31"},
             "ok",
             diff=diff,
         ),
-        tool("write", {"filePath": "/work/harbour/new.txt", "content": "a\nb\n"}, "ok", exists=False),
+        tool("write", {"filePath": "/srv/harbour/new.txt", "content": "a\nb\n"}, "ok", exists=False),
     )
     database.session(CHILD, "Child session - piers", SESSION, BEGAN + 2100)
     database.message(CHILD, BEGAN + 2100, USER, prompt("Count the piers"))
@@ -157,7 +157,7 @@ def write_tree(folder: Path, session: str = OLDER) -> None:
     for path, content in (
         (
             f"session/p/{session}.json",
-            {"id": session, "version": "1.0.1", "directory": "/work/harbour", "title": "Older"},
+            {"id": session, "version": "1.0.1", "directory": "/srv/harbour", "title": "Older"},
         ),
         (f"message/{session}/msg_a.json", user),
         (f"message/{session}/msg_b.json", made),

@@ -21,7 +21,7 @@ class Chat:
         number = len(self.lines)
         found = {"uuid": f"{self.session[-4:]}-{number}", "parentUuid": self.lines[-1]["uuid"] if number else None}
         found |= {"sessionId": self.session, "timestamp": f"2026-03-01T09:00:{number:02}Z", "type": kind}
-        found |= {"cwd": "/work/tides", "version": "0.15.10", "gitBranch": "main", **self.every}
+        found |= {"cwd": "/srv/tides", "version": "0.15.10", "gitBranch": "main", **self.every}
         self.lines.append(found | ({"message": {"role": "user", "parts": list(parts)}} if parts else {}) | more)
 
     def answer(self, key: str, *parts: dict[str, Any]) -> None:
@@ -63,7 +63,7 @@ def write(root: Path) -> None:
     chat = Chat(SESSION)
     chat.add("user", {"text": "When is high water in Emden?"})
     shell = {"id": "k1", "name": "run_shell_command", "args": {"command": "cat tides.txt"}}
-    edit = {"id": "k2", "name": "edit", "args": {"file_path": "/work/tides/a.py", "old_string": "1", "new_string": "2"}}
+    edit = {"id": "k2", "name": "edit", "args": {"file_path": "/srv/tides/a.py", "old_string": "1", "new_string": "2"}}
     agent = {"id": "k3", "name": "agent", "args": {"prompt": "Look around.", "subagent_type": "explore"}}
     chat.answer(
         "c1", {"text": "An almanac?", "thought": True}, *({"functionCall": call} for call in (shell, edit, agent))

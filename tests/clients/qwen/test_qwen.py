@@ -19,7 +19,7 @@ def line(kind: str, number: int, parts: list[dict[str, Any]] | None = None, **mo
     found = {"uuid": f"q{number}", "parentUuid": f"q{number - 1}" if number else None, "sessionId": "s1", "type": kind}
     found |= {
         "timestamp": f"2026-11-01T10:00:{number:02}Z",
-        "cwd": "/work/tides",
+        "cwd": "/srv/tides",
         "version": "0.15.10",
         "gitBranch": "main",
     }
