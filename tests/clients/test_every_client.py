@@ -141,6 +141,8 @@ def test_search_show_and_export(store: Hansard, root: Path, tmp_path: Path, name
         if given[0] == "sessions":
             assert name in done.output.split()
     assert store.tools(f"client:{name}").totals == store.tools().totals
+    refused = runner.invoke(command, ["resume", history.session, "--print", *common])
+    assert (refused.exit_code, "hansard handoff" in refused.output) == (2, True)  # not in another client's folder
     pages = [path.read_text() for path in (tmp_path / "html").rglob("*.html")]
     assert any(history.word in page for page in pages)
 

@@ -178,7 +178,7 @@ def test_cursor_transcripts(real: Path, store: Any, tmp_path: Path) -> None:
     rows = expected(real, "cursor-transcripts")
     root = tmp_path / "cursor"
     for number, row in enumerate(rows):
-        folder = root / "projects/work/agent-transcripts" / f"id{number}"
+        folder = root / "projects/tides/agent-transcripts" / f"id{number}"
         folder.mkdir(parents=True)
         shutil.copy(real / row["file"], folder / f"id{number}.jsonl")
     (root / "argv.json").write_text("{}")

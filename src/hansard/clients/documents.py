@@ -151,7 +151,7 @@ def is_in_document(first: bytes) -> bool:
 
 
 def opening(before: re.Pattern[bytes] | Opening, data: bytes) -> int:
-    """The end of the bracket that opens a list, 0 if there is none."""
+    """The end of the bracket that opens a list, or 0."""
     if callable(before):
         return before(data)
     found = before.match(data)
@@ -159,7 +159,7 @@ def opening(before: re.Pattern[bytes] | Opening, data: bytes) -> int:
 
 
 def list_start(data: bytes, name: bytes, depth: int) -> int:
-    """The end of the bracket that opens the list with a name in an object that is this deep, 0 if there is none."""
+    """The end of the bracket that opens the list with a name in an object at this depth, or 0."""
     wanted, level = b'"%b"' % name, 0
     for found in _TOKEN.finditer(data):
         token = found[0]
