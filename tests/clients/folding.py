@@ -30,6 +30,13 @@ def fold_bytes(client: GenericClient, data: bytes, session_id: str = "", *, piec
     return fold
 
 
+def every_line(client: GenericClient, content: bytes) -> list[tuple[int, bytes]]:
+    """The lines of a file, with one that is not finished."""
+    lines = client.lines([content], 0)
+    found = list(lines)
+    return [*found, (lines.offset, lines.rest)] if lines.rest else found
+
+
 def spent(usage: dict[str, Stated], **having: Any) -> tuple[int, int, int, int]:
     """Input, output, cache reads and writes of the messages with some values."""
     chosen = [one for one in usage.values() if all(getattr(one, name) == value for name, value in having.items())]

@@ -66,7 +66,7 @@ HISTORIES: dict[str, History] = {
     "copilot-cli": History(copilot_cli.write, copilot_cli.SESSION, "Emden", 3, 4, (520, 59, 720, 10)),
     "gemini": History(gemini.write, gemini.SESSION, "Emden", 3, 2, (300, 75, 200, 0)),
     "qwen": History(qwen.write, qwen.SESSION, "Emden", 2, 3, (300, 50, 200, 0)),
-    "codex": History(codex.write, codex.THREAD, "Emden", 3, 7, (1706, 192, 6490, 4)),
+    "codex": History(codex.write, codex.THREAD, "Emden", 3, 5, (1706, 192, 6490, 4)),
     "crush": _rows(crush.write, crush.SESSION, "Emden", 1, 2, (0, 0, 0, 0), has_cost=True),
     "cursor": _rows(cursor.write, cursor.SESSION, "Emden", 1, 2, (120, 30, 0, 0)),
     "goose": _rows(goose.write, goose.SESSION, "Emden", 1, 2, (303, 44, 0, 0)),

@@ -24,6 +24,7 @@ from hansard.clients.state import State, load
 from hansard.clients.state import dump as dump_state
 from hansard.engine import Hansard
 from tests.clients.claude_code.mutating import BYTEWISE
+from tests.clients.folding import every_line
 from tests.clients.histories import HISTORIES, History
 from tests.sync.dumping import assert_same, dump
 
@@ -151,6 +152,10 @@ def test_a_window_has_the_entries_of_the_whole_thread(store: Hansard) -> None:
     for session in store.sessions(limit=None).sessions:
         thread = store.read(session.session_id)
         whole = list(thread.entries())
+        starts = [start.offset for start in thread.starts]
+        assert starts == sorted(set(starts))
+        assert set(starts) <= {entry.offset for entry in whole}
+        assert sum(len(turn.items) for turn in thread.whole().turns) == len(whole)
         for offset in sorted({entry.offset for entry in whole}):
             assert list(thread.entries(offset)) == [entry for entry in whole if entry.offset >= offset]
 
@@ -218,7 +223,7 @@ def test_a_line_by_itself_has_the_blocks_that_it_has_in_its_file(store: Hansard,
     client = generic(name)
     for _, _, content in logs(store):
         memory = client.recall(None)
-        for offset, line in client.lines([content], 0):
+        for offset, line in every_line(client, content):
             together = [item.body for item in client.items(line, offset, memory) if isinstance(item, ParsedLine)]
             alone = [item.body for item in client.items(line, offset) if isinstance(item, ParsedLine)]
             for record, other in zip(together, alone, strict=True):
@@ -240,7 +245,7 @@ def test_states_survive_storing_at_every_line(store: Hansard, name: str) -> None
         whole, pieces = _texts(client, [content], kind), []
         state, kept = State(), b""
         messages: dict[str, int] = {}
-        lines = list(client.lines([content], 0))
+        lines = every_line(client, content)
         for offset, line in lines:
             state = load(dump_state(state))
             rows = client.fold(id_ << 40, kind, "p", "", "", state, messages.get)
@@ -259,7 +264,7 @@ def test_states_survive_storing_at_every_line(store: Hansard, name: str) -> None
 
 def _texts(client: GenericClient, pieces: list[bytes], kind: str = "main") -> list[Any]:
     fold = client.text_fold(kind, b"")
-    return [found for offset, line in client.lines(pieces, 0) for found in fold.take(line, offset) or ()]
+    return [found for offset, line in every_line(client, b"".join(pieces)) for found in fold.take(line, offset) or ()]
 
 
 def test_damage_stays_in_its_line(store: Hansard, name: str, history: History, soak: int) -> None:
@@ -275,8 +280,7 @@ def test_damage_stays_in_its_line(store: Hansard, name: str, history: History, s
             mutant = b"\n".join([*lines[:place], damaged.replace(b"\n", b" "), *lines[place + 1 :]])
             state = State()
             fold = client.fold(id_ << 40, kind, "p", "", "", state, lambda _key: None)
-            kept = list(client.lines([mutant], 0))
-            for offset, line in kept:
+            for offset, line in every_line(client, mutant):
                 fold.take(line, offset)
                 fold.issues.end_line(fold.rows.issues, has_records=True)
             dump_state(state)
@@ -323,7 +327,7 @@ def test_values_of_other_types_are_read_or_reported(store: Hansard, name: str, s
     client = generic(name)
     dice = random.Random(11)
     for id_, kind, content in logs(store):
-        lines = [line.strip(b", \n") for _, line in client.lines([content], 0)]
+        lines = [line.strip(b", \n") for _, line in every_line(client, content)]
         objects = [line for line in lines if line[:1] == b"{" and line[-1:] == b"}" and _is_json(line)]
         for _ in range(MUTANTS * soak // len(HISTORIES)) if objects else ():
             line = json.dumps(_changed(dice, json.loads(dice.choice(objects)))).encode()

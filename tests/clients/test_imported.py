@@ -270,13 +270,30 @@ def test_without_times_the_longer_state_is_the_newer(tmp_path: Path) -> None:
     assert not (tmp_path / "home/imports/droid/droid-earlier").exists()  # the log begins with what it was before
 
 
-def test_settings_of_droid_belong_to_their_log_whatever_its_id() -> None:
-    client = imported("droid")
-    for name in ("s1", "s 1"):
-        ((log, _),) = client.parts("x.jsonl", b'{"type":"session_start","id":"%b"}' % name.encode())
-        ((settings, _),) = client.parts(f"{name}.settings.json", b'{"tokenUsage": {}}')
-        assert settings == f"{log}.settings"
-        assert (file_name(log), file_name(settings)) == (log, settings)
+@pytest.mark.parametrize("given", ["folder", "renamed.jsonl", "renamed.settings.json", "zip"])
+def test_settings_of_droid_belong_to_their_log_whatever_its_name(tmp_path: Path, given: str) -> None:
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    lines: list[dict[str, Any]] = [
+        {"type": "session_start", "id": "s 1", "title": "Tides"},
+        {"type": "message", "id": "m1", "message": {"role": "user", "content": "When?"}},
+    ]
+    (folder / "renamed.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    usage = {"model": "m", "tokenUsage": {"inputTokens": 10, "outputTokens": 2}}
+    (folder / "renamed.settings.json").write_text(json.dumps(usage, indent=2))
+    if given == "zip":
+        with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
+            for path in sorted(folder.iterdir()):
+                archive.write(path, path.name)
+    place = {"folder": folder, "zip": tmp_path / "export.zip"}.get(given, folder / given)
+    with hansard.open(tmp_path / "home") as h:
+        h.import_file(place)
+    with hansard.open(tmp_path / "home") as h:
+        h.sync()
+        assert h.usage(by="total").totals.input_tokens == 10
+        sessions = {session.session_id: session.input_tokens for session in h.sessions(limit=None).sessions}
+    if given in ("folder", "renamed.jsonl"):
+        assert list(sessions.values()) == [10]
 
 
 # -- files that are not read

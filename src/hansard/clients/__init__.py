@@ -7,7 +7,9 @@ that is installed adds a client with an entry point in the group `hansard.client
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from hansard.errors import UsageError
 from hansard.model.tools import CLAUDE_CODE
@@ -35,7 +37,7 @@ __all__ = [
 ]
 
 
-class BuiltIn(NamedTuple):
+class BuiltIn(Struct, frozen=True):
     """A client that comes with Hansard; its module is imported only where one of its histories may be."""
 
     target: str  # module:class
@@ -43,8 +45,8 @@ class BuiltIn(NamedTuple):
     """Where its histories usually are: below `~` or a `$VARIABLE`; one part may be `*`. It is asked for its roots only if one of
     these exists."""
     marks: tuple[str, ...]
-    """What a root of it contains: paths, of which the last part may end with `*`, or one part may be `*`. It is asked about a
-    directory only if one exists."""
+    """What a root of it contains: paths, of which the last part may end with `*`, or one part may be `*`; after that the last one may
+    begin with it. It is asked about a directory only if one exists."""
 
     def is_used(self, environ: Mapping[str, str], home: str) -> bool:
         """Whether one of the usual places exists."""
@@ -89,6 +91,12 @@ _TASKS = {
     "roo": "rooveterinaryinc.roo-cline",
     "kilo": "kilocode.kilo-code",
 }
+_CLINE = tuple(
+    f"{place}/{folder}"
+    for place in ("$CLINE_DATA_DIR", "$CLINE_DIR/data", "~/.cline/data")
+    for folder in ("tasks", "sessions")
+)
+"""Its own directory, which its command line has."""
 BUILT_IN: dict[str, BuiltIn] = {
     "codex": BuiltIn(
         "hansard.clients.codex.client:Codex",
@@ -108,6 +116,7 @@ BUILT_IN: dict[str, BuiltIn] = {
             "~/Library/Application Support/Cursor/User",
             "$APPDATA/Cursor/User",
             "~/.cursor/projects",
+            "~/.cursor/chats",
         ),
         ("globalStorage/state.vscdb", "workspaceStorage", "state.vscdb", "argv.json", "extensions", "chats"),
     ),
@@ -136,9 +145,13 @@ BUILT_IN: dict[str, BuiltIn] = {
             f"hansard.clients.cline.client:{name.capitalize()}",
             (
                 *(f"{user}/globalStorage/{extension}/tasks" for user in EDITORS),
-                *(("$CLINE_DATA_DIR/tasks", "$CLINE_DIR/data/tasks", "~/.cline/data/tasks") if name == "cline" else ()),
+                *(_CLINE if name == "cline" else ()),
             ),
-            ("tasks/*/ui_messages.json", "tasks/*/claude_messages.json"),
+            (
+                "tasks/*/ui_messages.json",
+                "tasks/*/claude_messages.json",
+                *(("sessions/*/*.messages.json",) if name == "cline" else ()),
+            ),
         )
         for name, extension in _TASKS.items()
     },
@@ -197,13 +210,22 @@ def places_of(places: Iterable[str], environ: Mapping[str, str], home: str) -> I
 
 
 def _is_in_one(folder: str, name: str) -> bool:
-    """Whether something of this name is in one of the folders in a folder."""
+    """Whether something of this name is in one of the folders in a folder; `*` stands for the beginning of any name."""
+    import os
+
+    places = (os.path.join(folder, other) for other in _names_in(folder))
+    if name[0] == "*":
+        return any(other.endswith(name[1:]) for place in places for other in _names_in(place))
+    return any(os.path.lexists(os.path.join(place, name)) for place in places)
+
+
+def _names_in(folder: str) -> list[str]:
     import os
 
     try:
-        return any(os.path.lexists(os.path.join(folder, other, name)) for other in os.listdir(folder))
+        return os.listdir(folder)
     except OSError:
-        return False
+        return []
 
 
 @cache

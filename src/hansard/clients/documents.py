@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -14,9 +14,12 @@ from hansard.clients.lines import MAX_LINE, Lines, LongLine, joined
 from hansard.clients.objects import Objects
 from hansard.lazy_regex import lazy_compile
 
-_BETWEEN = b", \t\r\n"
+BETWEEN = b", \t\r\n"
+"""What is between the records of a list."""
+
 _TOKEN = lazy_compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}\[\]]', re.DOTALL)  # a string may be cut off
 _BRACKET = lazy_compile(rb"\s*+:\s*+\[")
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
 Opening = Callable[[bytes], int]
 
 if TYPE_CHECKING:
@@ -32,7 +35,7 @@ class DocumentLines(Lines):
     def __init__(
         self, pieces: Iterable[bytes], offset: int, before: re.Pattern[bytes] | Opening, *, is_list: bool = False
     ) -> None:
-        """`before` finds the bracket that opens the list: a pattern up to there, or a function. With `is_list` there is no more."""
+        """`before` finds the bracket that opens the list: a pattern up to there, or a function. With `is_list` there may be no more."""
         super().__init__(pieces, offset)
         self._before = before
         self._is_list = is_list
@@ -57,12 +60,12 @@ class DocumentLines(Lines):
             yield 0, data[:end]
         place = end
         for start, stop in Objects(data[place:], max_steps=sys.maxsize):
-            if data[end : place + start].strip(_BETWEEN):
+            if data[end : place + start].strip(BETWEEN):
                 break  # after the list, or inside of an object that is not complete yet
             end = place + stop
             yield first + place + start, data[place + start : end]
         tail = data[end:]
-        if tail.strip() == b"]" if self._is_list else _is_end(tail):
+        if (self._is_list and tail.strip() == b"]") or _is_end(tail):
             yield first + end, tail
             self.offset = first + len(data)
         else:  # more is to come
@@ -99,7 +102,7 @@ class SplitLines(Lines):
             yield offset, line[:end]
         place = end
         for begin, stop in Objects(line[place:], max_steps=sys.maxsize):
-            if line[end : place + begin].strip(_BETWEEN):
+            if line[end : place + begin].strip(BETWEEN):
                 break  # behind the list
             end = place + stop
             self.offset = offset + end
@@ -174,10 +177,27 @@ def list_start(data: bytes, name: bytes, depth: int) -> int:
     return 0
 
 
+def around(text: bytes) -> dict[str, Any] | None:
+    """What is said before or after a list, given without what is `BETWEEN` records; None for a record.
+
+    The list is in an object, which may itself be in one, as in an entry of a log.
+    """
+    if text.startswith(b"]"):
+        choices = (b'{"":[' + text, b'{"":[' + text.removesuffix(b"}"))
+    elif text.endswith(b"["):
+        choices = (text + b"]}", text + b"]}}")
+    else:
+        return None
+    try:
+        return _decode(choices[0])
+    except msgspec.DecodeError:
+        return _decode(choices[1])
+
+
 def _is_end(tail: bytes) -> bool:
     """Whether this is all that a document has behind the last object of its list."""
     try:
-        msgspec.json.decode(b'{"":[' + tail.lstrip(_BETWEEN))
+        msgspec.json.decode(b'{"":[' + tail.lstrip(BETWEEN))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     return True

@@ -82,6 +82,8 @@ class Called(Struct, frozen=True):
     """The command line that it gives to a shell."""
     planned: Callable[[], Sequence[Change]] = tuple
     """What it said that it would write."""
+    is_part: bool = False
+    """One of several files that the call before it changes, and shows."""
 
 
 class Answered(Struct, frozen=True):

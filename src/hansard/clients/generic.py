@@ -38,13 +38,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from hansard.clients.generic_fold import GenericFold
-    from hansard.clients.protocol import SeenMessage
+    from hansard.clients.protocol import Running, SeenMessage
     from hansard.clients.state import State
     from hansard.clients.tools import ToolInput
+    from hansard.model.permissions import PermissionFact
     from hansard.model.tools import ToolKind
     from hansard.sources.roots import Layout, Root
 
 TEXT, THINKING, CALL, RESULT, IMAGE = "text", "thinking", "tool_use", "tool_result", "image"
+FILE = "file_change"
+"""The kind of the blocks after a call that changes several files: one for each of them."""
 PROMPT_KINDS = {"prompt": "prompt", "command": "command", "bash": "command"}
 _SHOWN = {
     "instruction": "prompt",
@@ -60,7 +63,7 @@ CONVERSATION = frozenset({"user", "assistant", "system"})
 
 
 class Block(Struct, gc=False):
-    """A part of a record; `kind` is one of TEXT, THINKING, CALL, RESULT, IMAGE and NOTHING."""
+    """A part of a record; `kind` is one of TEXT, THINKING, CALL, FILE, RESULT, IMAGE and NOTHING."""
 
     kind: str
     text: str = ""  # what was said, thought or printed; of an image its data in Base64
@@ -68,18 +71,34 @@ class Block(Struct, gc=False):
     tool: str = ""  # of calls
     input: Any = None
     command: str | None = None  # that a call gives to a shell
-    path: str = ""  # the file that a call reads or changes
+    path: str = ""  # the file that a call reads or changes, if it is one
     change: str = ""  # create, update or edit: what a call does to that file
     changes: list[Change] = []  # what it writes there, as far as it says
     is_error: bool = False
+    denied_by: str = ""  # of results: who refused the call, one of `model.permissions.DECIDERS`
     media_type: str = ""  # of images
     is_reply: bool = False  # a text of the model in a user's record, where one record is a prompt with its answer
     patch: str = ""  # of results: the unified diff of what was written
     written: list[Change] | None = None  # of results: what was written, where it is not what the call says
     agent_id: str = ""  # of results: the subagent that the call started
     description: str = ""  # of calls that start a subagent: its task
+    task: str = ""  # the same: what its transcript begins with, where nothing else links the two
     agent_type: str = ""
     ts: int | None = None  # of a call and its result in one record: milliseconds; 0: unknown
+
+
+def with_files(call: Block, files: Sequence[tuple[str, str, list[Change]]]) -> list[Block]:
+    """A call with the files that it changes: the path of each, `Block.change` and `Block.changes`."""
+    if len(files) == 1:
+        ((call.path, call.change, call.changes),) = files
+        return [call]
+    return [
+        call,
+        *(
+            Block(FILE, call_id=f"{call.call_id}#{number}", tool=call.tool, path=path, change=change, changes=changes)
+            for number, (path, change, changes) in enumerate(files, 1)
+        ),
+    ]
 
 
 class Usage(Struct, gc=False):
@@ -125,6 +144,8 @@ class Record(Struct, gc=False):
     agent_type: str = ""
     description: str = ""  # of that subagent's task
     forked_from: str = ""  # the session that this one began as a copy of
+    mode: str = ""  # the permission mode from here on, one of `model.permissions.MODES`
+    mode_words: str = ""  # the same in the client's words
     is_copy: bool = False  # copied from there, with everything before it: it counts for the other session
 
     @property
@@ -139,16 +160,21 @@ class GenericClient:
     name: str
     speaker = "Agent"
     layout: Layout
+    permission_facts: frozenset[PermissionFact] = frozenset()
+    cleans_by_records = False
     tools: Mapping[str, ToolKind] = {}
     """What its tools are for; those that are not named are shown by the names and values of their input."""
     memory: type[Struct] | None = None
     """What is remembered from one line of a file to the next, if anything: small, with a default for every field."""
 
-    def decode(self, line: bytes) -> Iterable[Record]:
-        """The records of the bytes that `lines` gave at a time; ValueError where they are none."""
+    def decode(self, line: bytes) -> Iterable[Record | Issue]:
+        """The records of the bytes that `lines` gave at a time; ValueError where they are none.
+
+        An issue is about a part of them, and has its offset in them.
+        """
         raise NotImplementedError
 
-    def decode_next(self, line: bytes, memory: Any) -> Iterable[Record]:  # noqa: ARG002
+    def decode_next(self, line: bytes, memory: Any) -> Iterable[Record | Issue]:  # noqa: ARG002
         """The records of a line after those that `memory`, which is changed, remembers.
 
         Lines are also read by themselves, with an empty memory: this must give the same blocks with the same numbers. What the
@@ -168,9 +194,13 @@ class GenericClient:
         """Nothing is deleted, as far as is known."""
         return NEVER_DELETED
 
-    def running(self, root: Root) -> list[int]:  # noqa: ARG002
+    def running(self, root: Root) -> list[Running]:  # noqa: ARG002
         """It does not say where it is running."""
         return []
+
+    def tells_running(self, root: Root) -> bool:  # noqa: ARG002
+        """No."""
+        return False
 
     def path_info(self, path: str) -> PathInfo:
         """What a path relative to the root says: here that a file is named after its session."""
@@ -272,6 +302,32 @@ class GenericClient:
             known = None
         return ToolUse(known, output, output)
 
+    def mentioned_plans(self, data: bytes) -> set[str]:  # noqa: ARG002
+        """Plans have no files of their own."""
+        return set()
+
+    def mentioned_pastes(self, line: bytes) -> set[str]:  # noqa: ARG002
+        """Pasted texts have no files of their own."""
+        return set()
+
+    def line_names(self, line: bytes) -> tuple[list[str], str]:  # noqa: ARG002
+        """A file has one session, and no line comes again in another one."""
+        return [], ""
+
+    def blank_line(self, line: bytes) -> bytes:
+        """What most clients call the values that tell a line's place stays."""
+        from hansard.clients.blanking import blank
+
+        return blank(line)
+
+    def usable_line(self, line: bytes, changed: bytes) -> bytes:  # noqa: ARG002 - of the protocol
+        """Nothing in a line depends on its texts."""
+        return changed
+
+    def listed_sessions(self, data: bytes) -> Iterable[tuple[str, int, int]]:  # noqa: ARG002
+        """There is no list of sessions."""
+        return ()
+
     def own_agent(self, agent_id: str) -> str:  # noqa: ARG002 - of the protocol
         """None is known."""
         return ""
@@ -292,6 +348,9 @@ class GenericClient:
             memory = self.memory()
         try:
             for record in self.decode(line) if memory is None else self.decode_next(line, memory):
+                if isinstance(record, Issue):
+                    yield Issue(offset + record.offset, record.length, record.reason, record.detail)
+                    continue
                 _check(record)
                 yield ParsedLine(offset, size, record.kind, record)
         except (msgspec.DecodeError, UnicodeDecodeError, json.JSONDecodeError) as error:
@@ -457,7 +516,10 @@ class GenericEntries:
         read = partial(self._client.items, memory=memory)
 
         def rest(line: bytes, offset: int) -> Iterable[Readable | Issue]:
-            return self._read(unfinished(line, offset, read) if is_whole else read(line, offset))
+            if is_whole:
+                return self._read(unfinished(line, offset, read))
+            # Before the next record of a document are a comma and perhaps its key, which are no record.
+            return self._read(item for item in read(line, offset) if isinstance(item, ParsedLine))
 
         return read_lines(lines, lambda _line, _offset: None, lambda line, offset: self._read(read(line, offset)), rest)
 
@@ -496,7 +558,7 @@ class GenericEntries:
                 images = 0
             elif block.kind == THINKING:
                 yield Said("thinking", block.text, model=record.model or None)
-            elif block.kind == CALL:
+            elif block.kind in (CALL, FILE):
                 yield Called(
                     number,
                     block.call_id,
@@ -505,6 +567,7 @@ class GenericEntries:
                     record.model or None,
                     partial(_same, block.command),
                     partial(_same, block.changes),
+                    block.kind == FILE,
                 )
             elif block.kind == RESULT:
                 yield Answered(
@@ -522,6 +585,6 @@ def _same(value: Any) -> Any:
 
 
 __all__ = [
-    "CALL", "IMAGE", "NOTHING", "RESULT", "TEXT", "THINKING",
+    "CALL", "FILE", "IMAGE", "NOTHING", "RESULT", "TEXT", "THINKING",
     "Block", "Content", "GenericClient", "Hunk", "Record", "Replacement", "Usage",
 ]  # fmt: skip

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from hansard.clients.entries import Change, Content, Hunk
-from hansard.clients.generic import CALL, CONVERSATION, IMAGE, NOTHING, PROMPT_KINDS, RESULT, TEXT, stated
+from hansard.clients.generic import CALL, CONVERSATION, FILE, IMAGE, NOTHING, PROMPT_KINDS, RESULT, TEXT, stated
 from hansard.clients.lines import Issue, ParsedLine, unfinished
 from hansard.clients.protocol import Taken
-from hansard.clients.rows import AgentRef, RowFold
+from hansard.clients.rows import AgentRef, Decision, RowFold
 from hansard.clients.state import NAME_LENGTH, PATH_LENGTH, OpenCall, Result, countable, digest, note, preview
-from hansard.clients.usage import SIDECHAIN, dated
+from hansard.clients.usage import FIRST_OF_ANSWER, SIDECHAIN, dated
+from hansard.model.permissions import DENIED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -56,6 +58,8 @@ class GenericFold(RowFold):
         name = countable(record.kind, state.kinds)
         state.kinds[name] = state.kinds.get(name, 0) + 1
         self._context(record)
+        if record.mode:
+            self.note_mode(record_id, record.ts, record.mode, record.mode_words or record.mode)
         if record.is_copy:
             state.copied = offset + length
         is_aside = record.is_aside or self.is_agent
@@ -80,14 +84,17 @@ class GenericFold(RowFold):
             return
         if record.uuid and not state.root_uuid:
             state.root_uuid = record.uuid
+        begins_answer = self._count_answer(record)
         has_result = False
-        for number, block in enumerate(record.blocks[: max(1, length)]):
+        blocks = record.blocks[: max(1, length)]
+        for number, block in enumerate(blocks):
             if block.kind == CALL:
-                self._call(record_id + number, number, record, block, message_id)
+                files = list(takewhile(lambda other: other.kind == FILE, blocks[number + 1 :]))
+                self._call(record_id + number, number, record, block, files, message_id)
             elif block.kind == RESULT:
                 has_result = True
                 self._result(record_id + number, number, record, block)
-            elif block.kind != NOTHING:
+            elif block.kind not in (NOTHING, FILE):
                 state.images += block.kind == IMAGE
                 state.replies += block.kind == TEXT and (record.kind == "assistant" or block.is_reply)
                 self.rows.blocks.append((record_id + number, number, block.kind, None, None, 0))
@@ -115,7 +122,7 @@ class GenericFold(RowFold):
             self.rows.prompts.append((record_id, role, record.ts, record.asked or record.text, None, None))
         self.rows.records.append(
             (
-                *(record_id, length, record.kind, None, role),
+                *(record_id, length, record.kind, FIRST_OF_ANSWER if begins_answer else None, role),
                 *(record.uuid or None, record.parent_uuid or None, record.ts, int(is_aside), message_id, None),
             )
         )
@@ -136,9 +143,18 @@ class GenericFold(RowFold):
         state.forked_from = state.forked_from or record.forked_from
         state.cwd = state.cwd or record.cwd
         self.note_context(record.branch, record.version)
-        if record.model and record.role == "reply" and record.usage is None:
+        if record.model and record.kind == "assistant" and record.usage is None and not record.is_copy:
             note(state.models, record.model)
         state.custom_title = record.title or state.custom_title
+
+    def _count_answer(self, record: Record) -> bool:
+        """Whether an answer of the model begins here: whatever it says until its calls have results."""
+        state = self.state
+        is_answer = record.kind == "assistant" or any(block.is_reply for block in record.blocks)
+        begins = is_answer and not state.is_answering and not record.is_copy
+        state.answers += begins
+        state.is_answering = is_answer and not any(block.kind == RESULT for block in record.blocks)
+        return begins
 
     def _message(self, record_id: int, record: Record) -> int | None:
         if record.usage is None:
@@ -153,18 +169,27 @@ class GenericFold(RowFold):
             self.count_usage(stated(record, key, *place, usage))
         return messages[0]
 
-    def _call(self, block_id: int, number: int, record: Record, block: Block, message_id: int | None) -> None:
+    def _call(
+        self, block_id: int, number: int, record: Record, block: Block, files: list[Block], message_id: int | None
+    ) -> None:
         self.state.tool_calls += 1
-        name, path = block.tool[:NAME_LENGTH], block.path[:PATH_LENGTH] or None
-        self.rows.blocks.append((block_id, number, CALL, block.call_id, name, 0))
-        self.rows.calls[block_id] = [
-            block_id, block.call_id, name, _time(record, block), message_id, path, None, None, 0, None, 0, 0, None,
-            block.description or None, block.agent_type or None,
-        ]  # fmt: skip
+        name, ts = block.tool[:NAME_LENGTH], _time(record, block)
+        calls = []
+        for part, changed in enumerate((block, *files)):
+            path = changed.path[:PATH_LENGTH] or None
+            self.rows.blocks.append((block_id + part, number + part, changed.kind, changed.call_id, name, 0))
+            self.rows.calls[block_id + part] = [
+                block_id + part, changed.call_id, name, ts, message_id, path, None, None, 0, None, 0, 0, None,
+                changed.description or None, changed.agent_type or None, part,
+                (record.model[:NAME_LENGTH] or None) if message_id is None else None,
+            ]  # fmt: skip
+            added, removed = _lines_changed(changed.changes)
+            calls.append(OpenCall(block_id + part, name, ts, path, changed.change or None, added, removed))
         if not block.call_id:
             return
-        added, removed = _lines_changed(block.changes)
-        call = OpenCall(block_id, name, _time(record, block), path, block.change or None, added, removed)
+        if block.task:
+            self.rows.agent_refs.add(AgentRef(self.base, block.call_id, f"#{digest(block.task)}", 5))
+        call, *call.files = calls
         early = self.open_call(block.call_id, call)
         if early is not None:
             self._pair(call, early)
@@ -174,24 +199,32 @@ class GenericFold(RowFold):
         is_beside = call is not None and call.id >= block_id - number  # then the record's time is the call's
         at = _time(record, block) if block.ts is not None or not is_beside else None
         result = Result(block_id, at, int(block.is_error), None, None)
+        if block.denied_by:
+            self.note_decision(block_id, at, Decision(DENIED, block.denied_by))
         if block.agent_id:
             self.rows.agent_refs.add(AgentRef(self.base, block.call_id, block.agent_id, 2))
         name = call.name if call is not None else None
         self.rows.blocks.append((block_id, number, RESULT, block.call_id, name, result.is_error))
         if call is not None:
-            if block.written is not None:
+            if block.written is not None and not call.files:
                 call.added, call.removed = _lines_changed(block.written)
             self._pair(call, result)
         elif block.call_id:
             self.keep_early(block.call_id, result)
 
     def _pair(self, call: OpenCall, result: Result) -> None:
-        is_done = call.change is not None and not result.is_error
-        known: tuple[Any, ...] = (
-            *(result.id, result.ts, result.is_error, call.change if is_done else None),
-            *(call.added if is_done else 0, call.removed if is_done else 0, None, call.path),
-        )
-        self.put_result(call, known)
+        if call.files:
+            changes = {file.change for file in call.files if file.change is not None}
+            call.change = changes.pop() if len(changes) == 1 else "edit" if changes else None
+            call.added = sum(file.added for file in call.files)
+            call.removed = sum(file.removed for file in call.files)
+        for file in (call, *call.files):
+            is_done = file.change is not None and not result.is_error
+            known: tuple[Any, ...] = (
+                *(result.id, result.ts, result.is_error, file.change if is_done else None),
+                *(file.added if is_done else 0, file.removed if is_done else 0, None, file.path),
+            )
+            self.put_result(file, known)
 
 
 def _time(record: Record, block: Block) -> int | None:

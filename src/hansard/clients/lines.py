@@ -73,6 +73,10 @@ class LongLine(bytes):
         return line
 
 
+class OpenLine(bytes):
+    """What follows the last finished line, and means something already: more may come, and what came last may be torn."""
+
+
 def length_of(line: bytes) -> int:
     return line.length if isinstance(line, LongLine) else len(line)
 
@@ -286,6 +290,8 @@ def unfinished(
     """What a last line without a newline is: whole records where it is complete, otherwise an issue until more comes."""
     if not isinstance(rest, LongLine) and not rest.strip():
         return []
+    if isinstance(rest, OpenLine):
+        return list(read(rest, offset))
     # Whole records end like an object; without looking at the end all of a long line that is still coming would be searched for some.
     found = list(read(rest, offset)) if rest[-_BLANK_END:].rstrip(BLANK)[-1:] in (b"", b"}") else []
     if found and all(isinstance(item, ParsedLine) for item in found):

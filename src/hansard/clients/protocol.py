@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from hansard.files import is_alive
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from hansard.clients.texts import RecordTexts
     from hansard.clients.tools import ToolUse
     from hansard.clients.usage import Answer
+    from hansard.model.permissions import PermissionFact
     from hansard.model.sessions import SessionCopy
     from hansard.model.tools import ToolKind
     from hansard.sources.roots import Layout, Root
@@ -26,6 +29,17 @@ if TYPE_CHECKING:
 
 NEVER_DELETED = 36_500
 """Days: "never", in what a calendar can still count."""
+
+
+class Running(Struct, frozen=True):
+    """A process of a client, as it says itself: it may have ended."""
+
+    pid: int | None
+    session_id: str | None
+
+    def is_alive(self) -> bool:
+        """Whether it is still running; assumed so if that cannot be determined."""
+        return self.pid is None or is_alive(self.pid)
 
 
 class PathInfo(Struct, frozen=True):
@@ -56,6 +70,8 @@ class SideContent(Struct, gc=False):
     """(status, text) of each."""
     titles: dict[str, str] = {}
     """Of sessions, by their ids, where a file lists several."""
+    folders: dict[str, str] = {}
+    """Working directories of sessions, by `PathInfo.project_dir`."""
 
 
 class ListedSession(Struct, gc=False):
@@ -198,6 +214,10 @@ class Client(Protocol):
     """What the model is called beside what it said."""
     layout: Layout
     """Which files of a root are kept."""
+    permission_facts: frozenset[PermissionFact]
+    """What its transcripts say about permissions; newer versions may say more than older ones."""
+    cleans_by_records: bool
+    """Whether it deletes by the time of a transcript's last record, not by the date of its file."""
 
     def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:
         """The directories of a user who named none, as far as they exist."""
@@ -208,8 +228,11 @@ class Client(Protocol):
     def cleanup_days(self, root: Root) -> int:
         """The age in days at which the client deletes a root's transcripts; `NEVER_DELETED` where it does not."""
 
-    def running(self, root: Root) -> list[int]:
-        """The processes of the client that work in a root, some of which may have ended; 0 for one whose id is not known."""
+    def running(self, root: Root) -> list[Running]:
+        """The processes of the client that work in a root, some of which may have ended."""
+
+    def tells_running(self, root: Root) -> bool:
+        """Whether `running` has every process: its versions that work in a root say so."""
 
     def path_info(self, path: str) -> PathInfo:
         """What a path relative to the root says about the file."""
@@ -257,6 +280,24 @@ class Client(Protocol):
 
     def tool_use(self, tool: str, given: Any, output: str) -> ToolUse:
         """What a call was given and gave, as it is shown."""
+
+    def mentioned_plans(self, data: bytes) -> set[str]:
+        """The files with plans that a part of a transcript points to, by their paths in the root."""
+
+    def mentioned_pastes(self, line: bytes) -> set[str]:
+        """The files with pasted texts that a line of the prompt history points to, by their paths in the root."""
+
+    def line_names(self, line: bytes) -> tuple[list[str], str]:
+        """The sessions that a line says it is of or was copied from, and the line's own id; nothing where it does not say."""
+
+    def blank_line(self, line: bytes) -> bytes:
+        """A line without what it says, and with all by which it has its place: as many bytes, with markers."""
+
+    def usable_line(self, line: bytes, changed: bytes) -> bytes:
+        """A line in which texts were replaced, changed so that the client can still go on with its session: as many bytes."""
+
+    def listed_sessions(self, data: bytes) -> Iterable[tuple[str, int, int]]:
+        """Where a file of the kind `sessions_index` says something of a session: its id, and from where to where."""
 
     def own_agent(self, agent_id: str) -> str:
         """What a subagent with this id does for the client itself, such as prompt suggestions; empty for any other."""

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from hansard.clients import likely_clients, usual_clients
 from hansard.errors import UsageError
 from hansard.sources.names import printable
-from hansard.sources.roots import Root, path_inside
+from hansard.sources.roots import OPTIONAL, FileKind, Root, path_inside
 
 
 def default_root_paths(environ: Mapping[str, str], home: str, without: Collection[str] = ()) -> list[str]:
@@ -25,11 +25,19 @@ def open_root(path: str) -> Root:
     raise UsageError(f"{printable(path)}: no client's history")
 
 
-def open_roots(paths: Sequence[str], *, follow_links: Iterable[str] = (), data_directory: str = "") -> list[Root]:
+def open_roots(
+    paths: Sequence[str],
+    *,
+    follow_links: Iterable[str] = (),
+    data_directory: str = "",
+    not_stored: Iterable[str] = (),
+) -> list[Root]:
     """Take directories as roots, each tree once, each with a name of its own.
 
-    Links in them are followed to `follow_links` too, which are other directories, and never into `data_directory`.
+    Links in them are followed to `follow_links` too, which are other directories, and never into `data_directory`. Files of the kinds
+    `not_stored` are passed over.
     """
+    skipped = frozenset[FileKind]().union(*map(_optional, not_stored))
     allowed = tuple(os.path.realpath(os.path.expanduser(path)) for path in follow_links)
     own = os.path.realpath(data_directory) if data_directory else ""
     roots: list[Root] = []
@@ -47,8 +55,14 @@ def open_roots(paths: Sequence[str], *, follow_links: Iterable[str] = (), data_d
         taken.add(name.casefold())
         if root.path == own and root.config is None:
             raise UsageError(f"{printable(root.path)}: Hansard's own data directory; name another root")
-        named.append(replace(root, name=name, follow_links=allowed, data_directory=own))
+        named.append(replace(root, name=name, follow_links=allowed, data_directory=own, skipped=skipped))
     return named
+
+
+def _optional(name: str) -> frozenset[FileKind]:
+    if name not in OPTIONAL:
+        raise UsageError(f"{name!r} is nothing that can be left out; choose from {', '.join(OPTIONAL)}")
+    return OPTIONAL[name]
 
 
 def _is_part(root: Root, roots: Sequence[Root]) -> bool:

@@ -8,6 +8,7 @@ import msgspec
 
 from hansard.clients.state import MAX_EARLY_RESULTS, MAX_OPEN_CALLS, NAME_LENGTH, IssueRows, note
 from hansard.clients.usage import Stated, absorb
+from hansard.model.permissions import MODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,9 +44,18 @@ class Rows(msgspec.Struct, array_like=True):
     compactions: list[tuple[Any, ...]] = []
     summaries: list[tuple[Any, ...]] = []
     sidechains: list[tuple[Any, ...]] = []
+    permissions: list[tuple[int, int | None, str, str, str]] = []
     issues: dict[int, IssueRow] = {}
     agent_refs: set[AgentRef] = set()
     usage: dict[str, Stated] = {}
+
+
+class Decision(NamedTuple):
+    """Whether a call was allowed or denied, by whom (one of `model.permissions.DECIDERS`), and in which words of the client."""
+
+    kind: str
+    by: str
+    words: str = ""
 
 
 class RowFold:
@@ -72,6 +82,16 @@ class RowFold:
         self.issues = IssueRows(base, state)
         self.seen_message = seen_message
         self.messages: dict[str, int] = {}  # key -> id; may be cleared once their rows are written
+
+    def note_mode(self, place: int, ts: int | None, mode: str, words: str) -> None:
+        """Note the permission mode from a place on, in neutral terms and in the client's words."""
+        if words != self.state.permission_mode:
+            self.state.permission_mode = words
+            self.rows.permissions.append((place, ts, MODE, mode, words))
+
+    def note_decision(self, block_id: int, ts: int | None, decision: Decision) -> None:
+        """Note who allowed or denied the call that a result answers."""
+        self.rows.permissions.append((block_id, ts, *decision))
 
     def note_context(self, branch: str | None, version: str | None) -> None:
         """Note the branch and the client version of a record."""

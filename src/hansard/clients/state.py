@@ -46,13 +46,16 @@ class State(msgspec.Struct, gc=False, omit_defaults=True):
     branch: str = ""
     branches: list[str] = []
     version: str = ""  # the last one
+    permission_mode: str = ""  # the last one, in the client's words
     versions: list[str] = []
     models: list[str] = []
     prompts: int = 0
     queued: int = 0
     commands: int = 0
     replies: int = 0
-    messages: int = 0
+    messages: int = 0  # whose usage is stated
+    answers: int = 0  # of a generic client's model: whatever it says until its calls have results
+    is_answering: bool = False
     tool_calls: int = 0
     api_errors: int = 0
     compactions: int = 0
@@ -130,6 +133,8 @@ class OpenCall(msgspec.Struct, gc=False, array_like=True):
     change: str | None
     added: int
     removed: int
+    files: list[OpenCall] = []
+    """The files that it changes, if these are several."""
 
 
 class OpenAnswer(msgspec.Struct, gc=False, array_like=True):

@@ -9,7 +9,7 @@ called `mcp__SERVER__TOOL` in rows and entries, even if the client names them ot
 | shell | `Shell` |
 | read | `Read` |
 | write | `Write` |
-| edit | `Edit`; `CellEdit` for a cell of a notebook |
+| edit | `Edit`; `Patch` for several files; `CellEdit` for a cell of a notebook |
 | search | `Search` |
 | web_search, tool_search | `Query` |
 | fetch | `Fetch` |
@@ -37,6 +37,7 @@ class Shell(Struct, frozen=True):
 
     command: str
     description: str = ""
+    is_unsandboxed: bool = False  # the call asks to run it outside of the client's sandbox
 
 
 class Read(Struct, frozen=True):
@@ -59,6 +60,12 @@ class Edit(Struct, frozen=True):
     path: str
     edits: Sequence[tuple[str, str]]
     facts: Facts = ()
+
+
+class Patch(Struct, frozen=True):
+    """Edits of one or several files."""
+
+    files: Sequence[Write | Edit]
 
 
 class CellEdit(Struct, frozen=True):
@@ -137,7 +144,7 @@ class Ask(Struct, frozen=True):
     answers: Sequence[tuple[str, str]] = ()
 
 
-ToolInput = Shell | Read | Write | Edit | CellEdit | Search | Query | Fetch | Spawn | Plan | Todos | Task | Ask
+ToolInput = Shell | Read | Write | Edit | Patch | CellEdit | Search | Query | Fetch | Spawn | Plan | Todos | Task | Ask
 
 
 class ToolUse(Struct, frozen=True):

@@ -21,6 +21,10 @@ REPEATED_LINE = "agent_progress"
 """`records.sub` of a subagent's line that a record of its session repeats: a copy, where the subagent's own transcript is there."""
 
 
+FIRST_OF_ANSWER = "answer"
+"""`records.sub` of the first record of an answer, of clients that may not state the usage of each."""
+
+
 class Stated(msgspec.Struct, gc=False):
     """Everything said about one API message so far; its owner is the original's earliest line.
 

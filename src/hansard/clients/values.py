@@ -60,6 +60,17 @@ def milliseconds(value: Any) -> int | None:
     return None
 
 
+def path_of_uri(address: str) -> str:
+    """The path of a `file:` address, of another machine too (`vscode-remote:`); empty for any other."""
+    from urllib.parse import unquote, urlsplit
+
+    parts = urlsplit(address)
+    if parts.scheme not in ("file", "vscode-remote"):
+        return ""
+    path = unquote(parts.path)
+    return path[1:] if path[2:3] == ":" else path
+
+
 def as_object(value: Any) -> Any:
     """The arguments of a call that may be JSON in a text."""
     if isinstance(value, str):

@@ -43,5 +43,26 @@ def write(root: Path) -> None:
     folder = root / "tasks" / TASK
     folder.mkdir(parents=True)
     (folder / "ui_messages.json").write_text(json.dumps(messages))
-    (folder / "api_conversation_history.json").write_text("[]")
+    called = {"type": "tool_use", "id": "toolu_1", "name": "read_file", "input": {"path": "tides.txt"}}
+    around = {"type": "text", "text": "<environment_details>\n# Current Working Directory (/srv/tides) Files"}
+    conversation = [
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": "<task>\nWhen is high water in Emden?\n</task>"}, around],
+        },
+        {"role": "assistant", "content": [{"type": "text", "text": "I look."}, called]},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "Borkum 16:55"}, around],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "[execute_command for 'cat tides.txt'] Result:"},
+                {"type": "text", "text": "Norderney 16:20"},
+                around,
+            ],
+        },
+    ]
+    (folder / "api_conversation_history.json").write_text(json.dumps(conversation))
     (root / "secrets.json").write_text('{"key": "invented"}')

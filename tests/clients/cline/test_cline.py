@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import hansard
 from hansard.clients.cline.client import Cline, Kilo, Roo
 from hansard.clients.entries import Replacement
 from hansard.clients.generic import Record
+from tests.clients.cline import history
 from tests.clients.folding import count, expectations, fold_bytes, spent
 
 CLIENT = Cline()
@@ -102,7 +104,7 @@ def test_requests_without_numbers_and_those_of_removed_messages() -> None:
 def test_files_and_roots(tmp_path: Path) -> None:
     kind = CLIENT.layout.kind_of
     assert kind("tasks/1/ui_messages.json") == "main"
-    assert kind("tasks/1/api_conversation_history.json") == "other"
+    assert kind("tasks/1/api_conversation_history.json") == "log"
     assert kind("secrets.json") is kind("globalState.json") is kind("tasks/1/checkpoints/x.json") is None
     roots = {}
     for client in (CLIENT, Roo(), Kilo()):
@@ -113,3 +115,17 @@ def test_files_and_roots(tmp_path: Path) -> None:
     for client in (CLIENT, Roo(), Kilo()):
         assert client.default_roots({}, str(tmp_path)) == [roots[client.name]]
         assert [name for name, path in roots.items() if client.open_root(path)] == [client.name]
+
+
+def test_results_of_tools_are_found(tmp_path: Path) -> None:
+    """They are in the conversation with the model only, which has everything else again."""
+    history.write(tmp_path)
+    with hansard.open(tmp_path / "home", [tmp_path]) as h:
+        h.sync()
+        for word in ("Borkum", "Norderney"):
+            (hit,) = h.search(word).hits
+            assert (hit.session_id, hit.kind) == (history.TASK, "result")
+        assert {hit.kind for hit in h.search("Emden").hits} == {"prompt"}
+        session = h.session(history.TASK)
+        assert (session.prompts, session.tool_calls, session.issues) == (2, 3, 0)
+        assert len(list(h.read(history.TASK).entries())) > 8

@@ -6,18 +6,19 @@ import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import hansard
 from hansard.clients.codex.client import Codex
 from hansard.clients.codex.decode import Memory, decode
-from hansard.clients.codex.patches import patch_of, read_patch
+from hansard.clients.patches import patch_of, read_patch
 from hansard.engine import Hansard
 from hansard.query.duplicates import REPEATED, find_repeated_work, once
 from hansard.render.format import listed_cost, session_cost
 from tests.clients.codex.history import CHILD, FORK, LATER, OLDEST, PATCH, THREAD, Rollout, main_thread, uuid7, write
-from tests.clients.folding import fold_bytes
+from tests.clients.folding import fold_bytes, spent
 
 
 @pytest.fixture
@@ -41,8 +42,6 @@ def test_a_thread_is_read_once(store: Hansard) -> None:
         ("prompt", "When is high tide in Emden?"),
         ("thinking", "An almanac?"),
         ("tool", "exec_command"),
-        ("tool", "apply_patch"),
-        ("tool", "apply_patch"),
         ("tool", "apply_patch"),
         ("tool", "spawn_agent"),
         ("reply", "At 17:40, written down."),
@@ -104,6 +103,28 @@ def test_the_first_generation(store: Hansard) -> None:
 def test_every_file_of_a_patch_is_an_edit(store: Hansard) -> None:
     found = {change.path: (change.added, change.removed) for change in store.read(THREAD).changed_files(10)}
     assert found == {"/srv/tides/tides.py": (2, 0), "/srv/tides/README.md": (1, 1)}
+
+
+def test_a_patch_of_several_files_is_one_call(store: Hansard) -> None:
+    session = store.session(THREAD)
+    (patch,) = (sums for sums in store.tools().tools if sums.tool == "apply_patch")
+    assert (patch.calls, patch.lines_added, patch.lines_removed) == (1, 3, 1)
+    assert session.tool_calls == store.tools(f"session:{THREAD}").totals.calls
+    assert (session.files_changed, session.lines_added, session.lines_removed) == (2, 3, 1)
+    for query in ("file:README.md", "changed:tides.py", "has:diff"):
+        assert store.tools(query).totals.calls == 1
+        assert [call.tool for call in store.calls(query).calls] == ["apply_patch"]
+        assert {hit.kind for hit in store.search(f"tides {query}").hits} <= {"call", "result"}
+    (call,) = store.calls(kind="changes").calls
+    assert (call.added, call.removed, call.path) == (3, 1, None)
+    assert [(file.path, file.changes) for file in store.files(sort="path").files] == [
+        ("/srv/tides/README.md", 1),
+        ("/srv/tides/tides.py", 1),
+    ]
+    history = store.file_history("/srv/tides/README.md")
+    assert [(one.tool, one.added, one.block, one.tool_use_id) for one in history.page.calls] == [
+        ("apply_patch", 1, call.block, call.tool_use_id)
+    ]
 
 
 def test_tokens_are_those_of_each_answer() -> None:
@@ -187,3 +208,140 @@ def test_totals_that_begin_again_are_counted() -> None:
         for record in decode(json.dumps(line).encode(), memory):
             spent += record.usage.input if record.usage is not None else 0
     assert spent == 350
+
+
+def usage_record(thread: str, answer: str, total: int) -> dict[str, Any]:
+    """The record of an answer that brings a thread to a total."""
+    usage = {"input_tokens": 100, "cached_input_tokens": 90, "output_tokens": 7}
+    return {"thread_id": thread, "response_id": answer, "usage": usage, "thread_token_usage": {"total_tokens": total}}
+
+
+def test_a_relay_with_one_id_for_all_answers_does_not_hide_any() -> None:
+    rollout = Rollout(THREAD)
+    rollout.meta()
+    rollout.add("turn_context", {"model": "gpt-5.5"})
+    for total in (107, 214, 214, 321):  # one of them is stated twice
+        rollout.add("token_usage_record", usage_record(THREAD, "resp_1", total))
+    rollout.add("token_usage_record", usage_record(uuid7(0, 9), "resp_1", 428))  # another thread's
+    data = "".join(json.dumps(line) + "\n" for line in rollout.lines).encode()
+    assert spent(fold_bytes(Codex(), data).rows.usage) == (30, 21, 270, 0)
+
+
+def test_records_of_answers_replace_the_totals_after_them() -> None:
+    """A thread that an older version began states totals only at first."""
+    rollout = Rollout(THREAD)
+    rollout.meta()
+    rollout.spend(100, 90, 7)
+    rollout.add("token_usage_record", usage_record(THREAD, "resp_1", 214))
+    rollout.spend(100, 90, 7)
+    data = "".join(json.dumps(line) + "\n" for line in rollout.lines).encode()
+    assert spent(fold_bytes(Codex(), data).rows.usage) == (20, 14, 180, 0)
+
+
+def test_a_reverted_thread_goes_on_as_a_fork(tmp_path: Path) -> None:
+    first, after = Rollout(THREAD), Rollout(THREAD, 600)
+    for rollout, prompt in ((first, "Paint it blue"), (after, "Paint it green")):
+        base = {"thread_id": THREAD, "end_ordinal_exclusive": 3} if rollout is after else None
+        rollout.meta(history_mode="paginated", history_base=base)
+        rollout.turn(prompt, 1)
+        rollout.say("Done.")
+        rollout.spend(100, 90, 7)
+        rollout.thread = THREAD if rollout is first else f"{THREAD}_{LATER}"
+        rollout.write(tmp_path / ".codex")
+    with hansard.open(tmp_path / "store", [tmp_path / ".codex"]) as h:
+        h.sync()
+        assert {session.session_id: session.prompts for session in h.sessions(limit=None).sessions} == {
+            THREAD: 1,
+            LATER: 1,
+        }
+        assert (THREAD, LATER) in h.reader.rows("SELECT source, target FROM links WHERE relation = 'branch'")
+        assert h.usage(by="total").totals.output_tokens == 14
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_the_documents_of_the_first_client(tmp_path: Path, indent: int | None) -> None:
+    said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Which lighthouse? []"}]}
+    output = json.dumps({"output": "Neuwerk\n", "metadata": {"exit_code": 1, "duration_seconds": 0.1}})
+    items = [
+        said,
+        {"type": "function_call", "name": "shell", "arguments": '{"command":["ls","[x]"]}', "call_id": "c1"},
+        {"type": "function_call_output", "call_id": "c1", "output": output},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Neuwerk."}]},
+    ]
+    about = {"timestamp": "2025-05-01T10:00:00.000Z", "id": OLDEST, "instructions": ""}
+    path = tmp_path / f".codex/sessions/rollout-2025-05-01-{OLDEST}.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"session": about, "items": items}, indent=indent))
+    with hansard.open(tmp_path / "store", [tmp_path / ".codex"]) as h:
+        h.sync()
+        assert kinds(h, OLDEST) == [("prompt", "Which lighthouse? []"), ("tool", "shell"), ("reply", "Neuwerk.")]
+        session = h.session(OLDEST)
+        assert (session.tool_errors, session.issues, str(session.started_at)[:10]) == (1, 0, "2025-05-01")
+
+
+@pytest.mark.parametrize(
+    "source", [{"subagent": "review"}, {"subagent": {"other": "titles"}}, {"internal": "guardian"}]
+)
+def test_what_the_client_itself_asks_is_no_prompt_of_a_person(source: dict[str, Any]) -> None:
+    rollout = Rollout(THREAD)
+    rollout.meta(source=source)
+    rollout.turn("Review the tide table", 1)
+    data = "".join(json.dumps(line) + "\n" for line in rollout.lines).encode()
+    state = fold_bytes(Codex(), data).state
+    assert (state.prompts, state.session_id, state.agent_id) == (0, THREAD, "")
+
+
+def test_what_agents_tell_each_other_is_shown() -> None:
+    rollout = Rollout(CHILD)
+    spawn = {"parent_thread_id": THREAD, "depth": 1}
+    rollout.meta(source={"subagent": {"thread_spawn": spawn}}, session_id=THREAD)
+    parts = [{"type": "input_text", "text": "Count the gulls"}, {"type": "encrypted_content", "encrypted_content": "x"}]
+    rollout.item("agent_message", author="/root", recipient="/root/ada", content=parts)
+    rollout.item("agent_message", author="/root", recipient="/root/ada", content=parts[1:])
+    rollout.add("inter_agent_communication", {"author": "/root", "recipient": "/root/ada", "content": "Hurry"})
+    memory = Memory()
+    found = [record for line in rollout.lines for record in decode(json.dumps(line).encode(), memory)]
+    assert [(record.role, record.text) for record in found if record.blocks] == [
+        ("instruction", "Count the gulls"),
+        ("instruction", "Hurry"),
+    ]
+
+
+def test_the_same_words_twice_are_two_messages() -> None:
+    rollout = Rollout(THREAD)
+    rollout.meta()
+    rollout.turn("Go", 1)
+    for _ in range(3):
+        rollout.say("Still working.")
+    memory = Memory()
+    found = [record for line in rollout.lines for record in decode(json.dumps(line).encode(), memory)]
+    replies = [record for record in found if record.kind == "assistant"]
+    assert len({record.uuid for record in replies}) == 3
+    assert [record.parent_uuid for record in replies[1:]] == [record.uuid for record in replies[:2]]
+
+
+def test_calls_have_the_model_and_the_branch_of_their_session(store: Hansard) -> None:
+    """Tokens are stated after the calls, so no answer names them."""
+    assert store.tools("model:gpt-5.4-mini").totals.calls == 1
+    assert store.tools("model:gpt-5.4").totals.calls == 5
+    assert store.tools("branch:main").totals.calls == 5
+    assert [call.tool for call in store.calls("model:mini").calls] == ["shell"]
+    rows = store.usage(by="model", work=True).rows
+    assert {row.key["model"]: row.work.calls for row in rows if row.work} == {
+        "gpt-5.4": 4,
+        "gpt-5.4-mini": 1,
+        "gpt-5.5": 0,
+    }
+
+
+def test_lists_of_files_and_projects_take_fields(store: Hansard) -> None:
+    for text, count in (("client:codex", 2), ("client:codex readme", 1), ("client:gemini", 0), ("-client:codex", 0)):
+        assert len(store.files(text=text).files) == count
+    assert [project.project for project in store.projects(text="client:codex tides")] == ["/srv/tides"]
+    assert store.projects(text="client:gemini") == []
+
+
+def test_answers_without_usage_are_messages(store: Hansard) -> None:
+    oldest, thread = store.session(OLDEST), store.session(THREAD)
+    assert (oldest.api_messages, oldest.messages) == (0, 2)
+    assert (thread.api_messages, thread.messages) == (5, 8)

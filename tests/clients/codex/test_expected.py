@@ -61,7 +61,7 @@ def counted(index: Any, name: str) -> dict[str, Any]:
         whole,
     ).get
     calls = index.execute(
-        f"SELECT tool, tool_use_id, result_id IS NOT NULL FROM tool_calls WHERE {OWN} AND tool_use_id NOT LIKE '%#%'",
+        f"SELECT tool, tool_use_id, result_id IS NOT NULL FROM tool_calls WHERE {OWN} AND part = 0",
         own,
     ).fetchall()
     return {
@@ -125,6 +125,6 @@ def test_forks_and_titles(index: Any) -> None:
 def test_patches_are_edits_with_lines(index: Any) -> None:
     rows = index.execute(
         "SELECT change, count(*), sum(added), sum(removed), sum(path LIKE '/%') FROM tool_calls"
-        " WHERE tool = 'apply_patch' AND id >> 40 = (SELECT id FROM transcripts WHERE path LIKE '%019e0317-0939%') GROUP BY 1"
+        " WHERE tool = 'apply_patch' AND path IS NOT NULL AND id >> 40 = (SELECT id FROM transcripts WHERE path LIKE '%019e0317-0939%') GROUP BY 1"
     ).fetchall()
     assert rows == [("create", 16, 1031, 0, 16), ("edit", 31, 820, 56, 31)]

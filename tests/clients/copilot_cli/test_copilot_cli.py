@@ -101,6 +101,17 @@ def test_usage_records_replace_shutdowns() -> None:
     assert spent(fold.rows.usage) == (25, 7, 20, 5)
 
 
+def test_a_relay_with_one_id_for_all_calls_does_not_hide_any() -> None:
+    def record(number: int) -> tuple[str, dict[str, Any]]:
+        usage = {"model": "gpt-4.1", "inputTokens": 50, "outputTokens": 7, "apiCallId": "c1"}
+        return "session.usage_record", {"usage": {**usage, "accounting": {"usageId": "c1", "sequence": number}}}
+
+    events = [start("1.0.102"), record(1), said("a", apiCallId="c1"), record(2), record(2), said("b", apiCallId="c1")]
+    assert spent(fold_bytes(CLIENT, log(*events)).rows.usage) == (100, 14, 0, 0)
+    told = [start("1.0.40"), said("a", 7, apiCallId="c1"), said("b", 9, apiCallId="c1"), said("b", 9, apiCallId="c1")]
+    assert spent(fold_bytes(CLIENT, log(*told)).rows.usage) == (0, 16, 0, 0)
+
+
 def test_messages_after_the_last_shutdown_are_a_lower_bound() -> None:
     fold = fold_bytes(
         CLIENT, log(start("1.0.40"), said("a", 10), shutdown(100, 10), ("session.resume", {}), said("b", 20))

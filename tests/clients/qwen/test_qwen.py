@@ -88,6 +88,13 @@ def test_equal_answers_count_each() -> None:
     assert spent(fold_bytes(CLIENT, log(*lines)).rows.usage) == (200, 20, 0, 0)
 
 
+def test_a_relay_with_one_id_for_all_answers_does_not_hide_any() -> None:
+    lines = [telemetry(number, 100, 10, "c1") for number in (1, 2)]
+    for number, given in enumerate([*lines, lines[1]]):
+        given["systemPayload"]["uiEvent"]["event.timestamp"] = f"2026-11-01T10:00:0{min(number, 1)}Z"
+    assert spent(fold_bytes(CLIENT, log(*lines, lines[1])).rows.usage) == (200, 20, 0, 0)
+
+
 def test_calls_in_the_background_and_of_subagents_count_in_the_session() -> None:
     lines = [telemetry(1, 100, 10, "c1", "s1#memory#0"), answer(2, 100, 10, agentId="a1", isSidechain=True)]
     fold = fold_bytes(CLIENT, log(*lines))

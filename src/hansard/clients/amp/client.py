@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 from hansard.clients import tools as t
 from hansard.clients.entries import Change, Content, Replacement, lines_of
 from hansard.clients.generic import CALL, RESULT, TEXT, THINKING, Block, Record, Usage
 from hansard.clients.imported import ImportedClient, json_objects
 from hansard.clients.tools import json_of, text_of
-from hansard.clients.values import decode_object, milliseconds, string, table, tables, whole
+from hansard.clients.values import decode_object, milliseconds, path_of_uri, string, table, tables, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,6 +22,7 @@ class Amp(ImportedClient):
 
     name = "amp"
     speaker = "Amp"
+    permission_facts = frozenset({"denials"})
     list_name = b"messages"
     tools: Mapping[str, ToolKind] = {
         "Bash": "shell",
@@ -71,7 +71,7 @@ class Amp(ImportedClient):
 def _thread(given: dict[str, Any]) -> Record:
     record = Record("thread", ts=milliseconds(given.get("created")), title=string(given, "title"))
     for tree in tables(table(table(given, "env"), "initial"), "trees")[:1]:
-        record.cwd = unquote(string(tree, "uri").removeprefix("file://"))
+        record.cwd = path_of_uri(string(tree, "uri"))
         record.branch = string(table(tree, "repository"), "ref").removeprefix("refs/heads/")
     return record
 
@@ -115,8 +115,10 @@ def _block(part: dict[str, Any]) -> Iterator[Block]:
             shown = (
                 result if isinstance(result, str) else string(result, "output", "content", "diff") or json_of(result)
             )
-            is_error = string(run, "status") in ("error", "cancelled", "rejected-by-user")
-            yield Block(RESULT, shown, call_id=string(part, "toolUseID"), is_error=is_error)
+            status = string(run, "status")
+            is_error = status in ("error", "cancelled", "rejected-by-user")
+            denied_by = {"rejected-by-user": "user", "cancelled": "interrupted"}.get(status, "")
+            yield Block(RESULT, shown, call_id=string(part, "toolUseID"), is_error=is_error, denied_by=denied_by)
 
 
 def _change(tool: str, given: dict[str, Any]) -> tuple[str, list[Change]]:

@@ -51,6 +51,9 @@ class NodeLines(Lines):
             end = place + stop
             yield first + place + start, data[place + start : end]
         tail = data[end:]
+        if _KEY.fullmatch(tail):  # of the next node
+            self.offset, self.rest = first + end, tail
+            return
         if tail.strip():
             yield first + end, tail
         self.offset = first + len(data)

@@ -11,11 +11,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from hansard.clients.lines import Lines
-    from hansard.clients.protocol import EntryReader, Fold, ListedSession, PathInfo, SeenMessage, SideContent, TextFold
+    from hansard.clients.protocol import (
+        EntryReader,
+        Fold,
+        ListedSession,
+        PathInfo,
+        Running,
+        SeenMessage,
+        SideContent,
+        TextFold,
+    )
     from hansard.clients.state import State
     from hansard.clients.texts import RecordTexts
     from hansard.clients.tools import ToolUse
     from hansard.clients.usage import Answer
+    from hansard.model.permissions import PermissionFact
     from hansard.model.tools import ToolKind
     from hansard.sources.roots import Root
 
@@ -26,12 +36,14 @@ class ClaudeCode:
     name = CLAUDE_CODE
     speaker = "Claude"
     layout = LAYOUT
+    permission_facts: frozenset[PermissionFact] = frozenset({"modes", "approvals", "denials"})
+    cleans_by_records = False
 
     def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:
-        """CLAUDE_CONFIG_DIR, else the usual places that exist."""
-        from hansard.clients.claude_code.roots import default_root_paths
+        """CLAUDE_CONFIG_DIR, else the usual places that exist; and what the desktop app keeps."""
+        from hansard.clients.claude_code.roots import default_root_paths, desktop_folders
 
-        return default_root_paths(environ, home)
+        return default_root_paths(environ, home) + desktop_folders(environ, home)
 
     def open_root(self, path: str) -> Root:
         """A config directory or a projects directory as a root, or a UsageError that says why it is neither."""
@@ -45,12 +57,17 @@ class ClaudeCode:
 
         return cleanup_period_days(root)
 
-    def running(self, root: Root) -> list[int]:
+    def running(self, root: Root) -> list[Running]:
         """The processes that left a note in sessions/."""
-        from hansard.clients.claude_code.roots import running_sessions
+        from hansard.clients.claude_code.roots import running
 
-        notes = running_sessions(root)
-        return [pid if isinstance(pid := note.get("pid"), int) else 0 for note in notes]
+        return running(root)
+
+    def tells_running(self, root: Root) -> bool:
+        """Versions before 2.1 leave no notes."""
+        from hansard.clients.claude_code.roots import has_notes
+
+        return has_notes(root)
 
     def path_info(self, path: str) -> PathInfo:
         from hansard.clients.claude_code.layout import path_info
@@ -155,6 +172,43 @@ class ClaudeCode:
         from hansard.clients.claude_code.tools import tool_use
 
         return tool_use(tool, given, output)
+
+    def mentioned_plans(self, data: bytes) -> set[str]:
+        """The files in plans/ that a part of a transcript points to."""
+        from hansard.clients.claude_code.layout import PLAN
+
+        return {f"plans/{name.decode('ascii')}" for name in PLAN.findall(data)}
+
+    def mentioned_pastes(self, line: bytes) -> set[str]:
+        """The files in paste-cache/ that a line of history.jsonl points to."""
+        from hansard.clients.claude_code.side_files import pasted
+
+        found = (paste.get("contentHash") for paste in pasted(line).values() if isinstance(paste, dict))
+        return {f"paste-cache/{name}{end}" for name in found if isinstance(name, str) for end in ("", ".txt")}
+
+    def line_names(self, line: bytes) -> tuple[list[str], str]:
+        """Its sessionId, that of the session it was copied from, and its uuid."""
+        from hansard.clients.claude_code.lines import line_names
+
+        return line_names(line)
+
+    def blank_line(self, line: bytes) -> bytes:
+        """A line without what it says."""
+        from hansard.clients.claude_code.lines import blank_line
+
+        return blank_line(line)
+
+    def usable_line(self, line: bytes, changed: bytes) -> bytes:
+        """A line whose thoughts and pictures are plain text if they were changed."""
+        from hansard.clients.claude_code.lines import usable_line
+
+        return usable_line(line, changed)
+
+    def listed_sessions(self, data: bytes) -> Iterable[tuple[str, int, int]]:
+        """The entries of a sessions-index.json."""
+        from hansard.clients.claude_code.side_files import listed_sessions
+
+        return listed_sessions(data)
 
     def own_agent(self, agent_id: str) -> str:
         """The client suggests the next prompt in subagents that nobody started."""

@@ -34,6 +34,7 @@ from hansard.clients.claude_code.meaning import (
     sub_kind,
     user_text,
 )
+from hansard.clients.claude_code.permissions import decision_of, mode_of
 from hansard.clients.claude_code.usage import (
     CALL_BLOCKS,
     answer_key,
@@ -115,6 +116,8 @@ class Fold(RowFold):
         state.kinds[name] = state.kinds.get(name, 0) + 1
         if isinstance(body, wire.Bare):
             self._session(body.session_id)
+            if isinstance(body, wire.PermissionMode) and body.mode:
+                self.note_mode(self.base + item.offset, milliseconds(body.timestamp), mode_of(body.mode), body.mode)
         elif isinstance(body, wire.Title):
             state.custom_title = body.custom or state.custom_title
             state.agent_name = body.agent or state.agent_name
@@ -237,6 +240,8 @@ class Fold(RowFold):
                     if kind in ("image", "document"):
                         state.images += 1
                     self.rows.blocks.append((record_id + number, number, kind or "", None, None, 0))
+        if body.permission_mode and not sidechain:
+            self._mode(record_id, ts, body)
         text = "" if has_result else user_text(content)
         meaning = role(body, text, has_result=has_result, sidechain=sidechain)
         if has_result:
@@ -255,6 +260,11 @@ class Fold(RowFold):
             # The oldest clients wrote subagents into the main file, tied to their call by nothing but the prompt's text.
             self.rows.sidechains.append((record_id, body.uuid or "", digest(text), ts, ""))
         return meaning
+
+    def _mode(self, record_id: int, ts: int | None, body: wire.Entry) -> None:
+        words = string(body.permission_mode)[:NAME_LENGTH]
+        if words:
+            self.note_mode(record_id, ts, mode_of(words), words)
 
     def _command(self, record_id: int, source: str, ts: int | None, text: str) -> None:
         state = self._counts
@@ -343,6 +353,7 @@ class Fold(RowFold):
                 self.rows.agent_refs.add(AgentRef(self.base, tool_use_id, "#" + digest(string(given.prompt)), 5))
         self.rows.calls[block_id] = [
             block_id, tool_use_id, name, ts, message_id, path, None, None, 0, None, 0, 0, None, description, agent_type,
+            0, None,
         ]  # fmt: skip
         if not tool_use_id:
             return
@@ -361,6 +372,8 @@ class Fold(RowFold):
         self.rows.blocks.append((block_id, number, "tool_result", tool_use_id, name, result.is_error))
         if block.content and not raw_is_string(block.content) and b'"image"' in bytes(block.content):
             self._counts.images += 1
+        if (result.is_error or body.permission_decision) and (decision := decision_of(body, block)) is not None:
+            self.note_decision(block_id, ts, decision)
         may_spawn = call is None or name in _SPAWNERS
         if may_spawn or (call is not None and call.change) or is_persisted(block.content):
             result.outcome = outcome_of(body.tool_use_result)
@@ -440,6 +453,8 @@ class Fold(RowFold):
                 self.rows.turn_durations.append((record_id, round(lasted)))
         elif sub == "stop_hook_summary":
             state.hooks += 1
+        elif body.permission_mode:
+            self._mode(record_id, ts, body)
         elif sub == "local_command" and body.content:
             self._command(record_id, "command", ts, string(body.content))
 

@@ -48,17 +48,19 @@ _PROJECT = LayoutFolder(
     deeper=_SESSION,
 )
 
-_FOLDERS = {
+FOLDERS = {
     "projects": LayoutFolder(log=FileKind.MAIN, suffixes=_TEXTS, deeper=_PROJECT),
     "todos": LayoutFolder(suffixes={".json": FileKind.TODO}),
     "tasks": LayoutFolder(suffixes={".json": FileKind.TASK}),
     "plans": LayoutFolder(suffixes={".md": FileKind.PLAN}),
     "paste-cache": LayoutFolder(rest=FileKind.PASTE),
     "file-history": LayoutFolder(rest=FileKind.FILE_HISTORY),
+    "shell-snapshots": LayoutFolder(rest=FileKind.SHELL),
+    "session-env": LayoutFolder(rest=FileKind.SHELL),
 }
 HISTORY = "history.jsonl"
 _FILES = {HISTORY: FileKind.HISTORY, "stats-cache.json": FileKind.STATS}
-LAYOUT = Layout(main="projects", folders=_FOLDERS, files=_FILES)
+LAYOUT = Layout(main="projects", folders=FOLDERS, files=_FILES)
 
 
 _OUTSIDE = lazy_compile("[^A-Za-z0-9]")
@@ -73,6 +75,7 @@ _IN_SESSION = frozenset({"subagents", "tool-results", "workflows", "custom-title
 
 # A path in a JSON string, with / or with \ escaped once or more often.
 TOOL_RESULT = lazy_compile(rb'[/\\]([^/\\"\s]{1,200})[/\\]+tool-results[/\\]+([^/\\"<>\s]{1,250})')
+PLAN = lazy_compile(rb"plans[/\\]+([A-Za-z0-9_.-]{1,200}\.md)")
 _PROJECT_PARTS = 3  # projects/<project>/<something>
 _SESSION_PARTS = 4  # projects/<project>/<session>/<something>
 
@@ -105,6 +108,7 @@ def _base36(number: int) -> str:
 def path_info(path: str) -> PathInfo:
     from hansard.clients.protocol import PathInfo  # most commands do without it
 
+    path = _in_config(path)
     session_id, stem = session_of(path) or "", ""
     if (
         path.count("/") < _PROJECT_PARTS
@@ -117,18 +121,24 @@ def path_info(path: str) -> PathInfo:
     return PathInfo(session_id, agent_of(path) or "", project_dir_of(path) or "", stem)
 
 
+def _in_config(path: str) -> str:
+    """A path in the config directory that it lies in; each session of the desktop app has one."""
+    return path.partition("/.claude/")[2] or path
+
+
 def project_dir_of(path: str) -> str | None:
     """Give the folder under projects/ that a relative path lies in."""
-    parts = path.split("/")
+    parts = _in_config(path).split("/")
     return parts[1] if parts[0] == "projects" and len(parts) >= _PROJECT_PARTS else None
 
 
 def session_of(path: str) -> str | None:
     """Give the session that a relative path names; agent files beside sessions do not name theirs."""
+    path = _in_config(path)
     parts = path.split("/")
     if parts[0] == "projects":
         return _session_in_projects(parts)
-    if parts[0] in ("tasks", "file-history"):
+    if parts[0] in ("tasks", "file-history", "session-env"):
         return parts[1] if len(parts) >= _PROJECT_PARTS and _WHOLE_UUID.fullmatch(parts[1]) else None
     todo = _TODO.fullmatch(path)
     return todo[1] if todo else None
@@ -147,6 +157,7 @@ def _session_in_projects(parts: list[str]) -> str | None:
 
 
 def agent_of(path: str) -> str | None:
+    path = _in_config(path)
     if path.startswith("projects/"):
         parts = path.split("/")
         name = parts[-1]

@@ -1,15 +1,20 @@
 """Where Claude Code's histories are: its config directories, or bare projects directories."""
 
+from __future__ import annotations
+
 import os
 import stat
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hansard.clients import CLAUDE_CODE
 from hansard.clients.claude_code.layout import HISTORY, LAYOUT
 from hansard.errors import SourceUnreadable, UsageError
 from hansard.sources.names import printable
 from hansard.sources.roots import Root, split_paths
+
+if TYPE_CHECKING:
+    from hansard.clients.protocol import Running
 
 DEFAULT_CLEANUP_DAYS = 30
 _SMALL_FILE = 1 << 20
@@ -19,6 +24,8 @@ _CONFIG_MARKS = frozenset(
     {"settings.json", ".claude.json", HISTORY, "CLAUDE.md", "statsig", "sessions", *LAYOUT.folders}
 )
 _CONFIG_NAMES = frozenset({".claude", "claude"})
+DESKTOP_FOLDERS = ("local-agent-mode-sessions", "claude-code-sessions")
+"""What the desktop app keeps: its own sessions, and what it knows of those that it started."""
 
 
 def open_root(path: str, name: str | None = None) -> Root:
@@ -40,6 +47,10 @@ def open_root(path: str, name: str | None = None) -> Root:
             f"{shown}: not a directory; name the Claude config directory or the projects directory that it lies in"
         )
         raise UsageError(message)
+    if os.path.basename(real) in DESKTOP_FOLDERS:
+        from hansard.clients.claude_code.desktop import open_desktop
+
+        return open_desktop(real, CLAUDE_CODE)
     if os.path.isdir(os.path.join(real, "projects")):
         config: str | None = real
     else:
@@ -52,6 +63,14 @@ def open_root(path: str, name: str | None = None) -> Root:
         transcripts=os.path.join(real, "projects") if config else real,
         config=config,
     )
+
+
+def desktop_folders(environ: Mapping[str, str], home: str) -> list[str]:
+    """The folders of Claude's desktop app that exist, on macOS, Linux and Windows."""
+    config = environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    apps = (os.path.join(home, "Library", "Application Support"), config, environ.get("APPDATA", ""))
+    places = [os.path.join(app, "Claude", name) for app in apps if app for name in DESKTOP_FOLDERS]
+    return [place for place in places if os.path.isdir(place)]
 
 
 def _is_config(real: str, shown: str) -> bool:
@@ -107,14 +126,21 @@ def default_root_paths(environ: Mapping[str, str], home: str) -> list[str]:
 
 def cleanup_period_days(root: Root) -> int:
     """Give the age in days at which the client deletes the root's transcripts."""
+    from hansard.clients.protocol import NEVER_DELETED  # most commands do without it
+
+    if root.layout.main in DESKTOP_FOLDERS:
+        return NEVER_DELETED
     # settings.local.json does not count: the client reads that name in project directories only.
     settings = _read_object(os.path.join(root.config, "settings.json")) if root.config else None
     days = settings.get("cleanupPeriodDays") if settings else None
     if not isinstance(days, int) or isinstance(days, bool) or days < 0:
         return DEFAULT_CLEANUP_DAYS
-    from hansard.clients.protocol import NEVER_DELETED  # most commands do without it
-
     return min(days, NEVER_DELETED)
+
+
+def has_notes(root: Root) -> bool:
+    """Whether clients leave notes in this root while they run."""
+    return root.config is not None and os.path.isdir(os.path.join(root.config, "sessions"))
 
 
 def running_sessions(root: Root) -> list[dict[str, Any]]:
@@ -128,6 +154,18 @@ def running_sessions(root: Root) -> list[dict[str, Any]]:
         return []
     notes = (_read_object(os.path.join(folder, name)) for name in names)
     return [note for note in notes if note is not None]
+
+
+def running(root: Root) -> list[Running]:
+    """The processes and sessions of those notes."""
+    from hansard.clients.protocol import Running
+
+    found = []
+    for note in running_sessions(root):
+        pid, session_id = note.get("pid"), note.get("sessionId")
+        is_pid = isinstance(pid, int) and 0 < pid < 1 << 31
+        found.append(Running(pid if is_pid else None, session_id if isinstance(session_id, str) else None))
+    return found
 
 
 def _read_object(path: str) -> dict[str, Any] | None:

@@ -26,7 +26,7 @@ def read_side_file(kind: str, path: str, data: bytes) -> SideContent:
         meta = lenient(_meta, msgspec.Raw(data))
         return SideContent(_agent(meta) if meta is not None else None)
     if kind == "title":
-        return SideContent(_title(data) if len(data) < _LONGEST_TITLE else None)
+        return _titles(path, data) if len(data) < _LONGEST_TITLE else SideContent()
     return SideContent(todos=_todos(path, data) if kind in ("todo", "task") else [])
 
 
@@ -39,9 +39,13 @@ def _agent(meta: wire.AgentMeta) -> SideFacts:
     )
 
 
-def _title(data: bytes) -> SideFacts | None:
-    title = _text(_decoded(data), "customTitle")
-    return SideFacts(title=title) if title else None
+def _titles(path: str, data: bytes) -> SideContent:
+    about = _decoded(data)
+    if posixpath.basename(path).startswith("local_"):  # the desktop app's; its name is not the session's
+        session, title = _text(about, "cliSessionId"), _text(about, "title")
+        return SideContent(titles={session: title} if session and title else {})
+    title = _text(about, "customTitle")
+    return SideContent(SideFacts(title=title) if title else None)
 
 
 def _todos(path: str, data: bytes) -> list[tuple[str, str]]:
@@ -70,6 +74,13 @@ def session_list(data: bytes) -> Iterator[ListedSession]:
                 _text(entry, "customTitle") or _text(entry, "summary"),
                 [ts for ts in times if ts is not None],
             )
+
+
+def listed_sessions(data: bytes) -> Iterator[tuple[str, int, int]]:
+    """Where the entries of a sessions-index.json are."""
+    from hansard.clients.blanking import objects_naming
+
+    return objects_naming(data, b'"sessionId"')
 
 
 def pasted(line: bytes) -> dict[str, Any]:

@@ -51,7 +51,8 @@ def notice(text: str) -> str:
 
 
 def _shell(given: Given, _output: str) -> t.Shell:
-    return t.Shell(text_of(given, "command"), text_of(given, "description"))
+    is_unsandboxed = given.get("dangerouslyDisableSandbox") is True
+    return t.Shell(text_of(given, "command"), text_of(given, "description"), is_unsandboxed)
 
 
 def _read(given: Given, _output: str) -> t.Read:

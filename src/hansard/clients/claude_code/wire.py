@@ -119,6 +119,8 @@ class Entry(Struct, gc=False):
     uuid: str | None = None
     timestamp: str | None = None
     permission_mode: Raw = field(default=ABSENT, name="permissionMode")
+    permission_decision: Raw = field(default=ABSENT, name="permissionDecision")
+    denial_kind: Raw = field(default=ABSENT, name="toolDenialKind")
     entrypoint: Raw = ABSENT
     tool_use_result: Raw = field(default=ABSENT, name="toolUseResult")
     source_tool_assistant: Raw = field(default=ABSENT, name="sourceToolAssistantUUID")
@@ -149,7 +151,7 @@ class Entry(Struct, gc=False):
 # Common fields of conversation records that Hansard does not decode.
 HOT_FIELDS = (
     "toolInputStreamMs apiBlockIndex requestRef requestedModel promptCacheRequested rendered renderedRole sandboxed turnOrigin "
-    "turnPosition permissionDecision error perTurnEffort madeBy thinkingDurationMs thinkingDisplay attributionAgent "
+    "turnPosition error perTurnEffort madeBy thinkingDurationMs thinkingDisplay attributionAgent "
     "isVisibleInTranscriptOnly imagePasteIds planContent messageCount renderedBesideToolResult attributionSkill"
 ).split()
 
@@ -216,7 +218,7 @@ RARE_FIELDS = frozenset(
     serverClassifierRequest skills slash_commands source sourceToolUseID spawn_depth status stop_reason
     structured_output subagent_stats subagent_type subagents summarizedTurnPromptUuids summary summary_is_report task_description
     task_id task_type tasks terminal_reason terminal_slash_commands thinking_display thinking_duration_ms
-    time_to_request_ms tool_result_meta tool_use_id tool_use_result toolDenialBeforeRun toolDenialKind tools total_cost_usd ttft_ms
+    time_to_request_ms tool_result_meta tool_use_id tool_use_result toolDenialBeforeRun tools total_cost_usd ttft_ms
     ttft_stream_ms turnCompanion ultrathink_available ultrathink_typed_raises url usage user_message_uuid
     userFeedback view_mode
     """.split()
@@ -278,6 +280,23 @@ class Bare(Struct, gc=False):
     uuid: str | None = None
 
 
+class PermissionMode(Bare, gc=False):
+    """The mode from here on."""
+
+    mode: str | None = field(default=None, name="permissionMode")
+
+
+class PermissionDecision(Struct, gc=False):
+    """Who allowed or denied a call, and why."""
+
+    decision: str | None = None
+    source: str | None = None
+    reason_type: str | None = field(default=None, name="reasonType")
+    reason_code: str | None = field(default=None, name="reasonCode")
+    rule_source: str | None = field(default=None, name="ruleSource")
+    grant_scope: str | None = field(default=None, name="grantScope")
+
+
 class HistoryLine(Struct, gc=False):
     """One typed prompt of history.jsonl."""
 
@@ -328,7 +347,7 @@ _SIDE_RECORDS: dict[str, tuple[type[Any], str]] = {
     "frame-link": (Bare, "path frameUrl title timestamp"),
     "last-prompt": (Bare, "lastPrompt leafUuid explicit"),
     "mode": (Bare, "mode"),
-    "permission-mode": (Bare, "permissionMode"),
+    "permission-mode": (PermissionMode, "permissionMode"),
     "started": (Bare, "key agentId timestamp"),
     "tools-used": (Bare, "tools"),
 }

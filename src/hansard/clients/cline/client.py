@@ -6,11 +6,14 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from hansard.clients import EDITORS, places_of
+from hansard.clients.cline import sessions
 from hansard.clients.cline.decode import SHELL, Memory, decode
 from hansard.clients.cline.lines import TaskLines
+from hansard.clients.cline.sessions import MESSAGES
 from hansard.clients.generic import GenericClient, Record
-from hansard.clients.protocol import PathInfo
+from hansard.clients.protocol import PathInfo, SideContent, SideFacts
 from hansard.clients.tools import Read, Search, Shell, ToolInput, Write, facts_of, text_of
+from hansard.clients.values import decode_object, string, table
 from hansard.sources.roots import NOT_KEPT, FileKind, Layout, LayoutFolder, Root
 
 if TYPE_CHECKING:
@@ -23,12 +26,15 @@ _TASK = LayoutFolder(
     named={
         "ui_messages.json": FileKind.MAIN,
         "claude_messages.json": FileKind.MAIN,  # its name once
-        "api_conversation_history.json": FileKind.OTHER,
+        "api_conversation_history.json": FileKind.LOG,  # the same conversation, with the results of tools
         "task_metadata.json": FileKind.OTHER,
         "context_history.json": FileKind.OTHER,
         "history_item.json": FileKind.OTHER,
     },
     deeper=NOT_KEPT,  # checkpoints
+)
+_SESSION = LayoutFolder(
+    patterns=(("agent_", MESSAGES, FileKind.AGENT), ("", MESSAGES, FileKind.MAIN)), suffixes={".json": FileKind.TITLE}
 )
 
 
@@ -43,11 +49,19 @@ class Cline(GenericClient):
         main="tasks",
         folders={
             "tasks": LayoutFolder(named={"_index.json": FileKind.OTHER}, deeper=_TASK),
+            "sessions": LayoutFolder(deeper=_SESSION),
             "state": LayoutFolder(named={"taskHistory.json": FileKind.OTHER}, deeper=NOT_KEPT),
         },
     )
     tools: Mapping[str, ToolKind] = {
         SHELL: "shell",
+        "run_commands": "shell",
+        "read_files": "read",
+        "editor": "edit",
+        "search_codebase": "search",
+        "fetch_web_content": "fetch",
+        "spawn_agent": "spawn",
+        "ask_question": "ask",
         "readFile": "read",
         "newFileCreated": "write",
         "editedExistingFile": "edit",
@@ -69,7 +83,9 @@ class Cline(GenericClient):
         """The extension's folder in every editor that is built from VS Code."""
         found = [os.path.join(user, "globalStorage", self.extension) for user in places_of(EDITORS, environ, home)]
         places = dict.fromkeys([*self._own(environ, home), *found])
-        return [path for path in places if os.path.isdir(os.path.join(path, "tasks"))]
+        return [
+            path for path in places if any(os.path.isdir(os.path.join(path, name)) for name in ("tasks", "sessions"))
+        ]
 
     def _own(self, environ: Mapping[str, str], home: str) -> list[str]:
         """CLINE_DATA_DIR, CLINE_DIR, or `~/.cline`."""
@@ -81,14 +97,32 @@ class Cline(GenericClient):
         real = os.path.realpath(os.path.expanduser(path))
         tasks, name = os.path.join(real, "tasks"), os.path.basename(real)
         others = {kind.extension for kind in (Cline, Roo, Kilo)} - {self.extension}
-        if name in others or (name != self.extension and self.name != "cline") or not _has_task(tasks):
+        if name in others or (name != self.extension and self.name != "cline"):
+            return None
+        if not _has_task(tasks) and not _has_session(os.path.join(real, "sessions")):
             return None
         return Root(real, name, self.name, self.layout, tasks, real)
 
     def path_info(self, path: str) -> PathInfo:
-        """The session is the task's folder."""
-        parts = path.split("/")
-        return PathInfo(parts[1] if parts[0] == "tasks" and len(parts) > 2 else "")
+        """The session is the folder of the task or of the session."""
+        top, *parts = path.split("/")
+        if top not in ("tasks", "sessions") or len(parts) < 2:
+            return PathInfo()
+        session, name = parts[0], parts[-1]
+        if top == "tasks":
+            return PathInfo(session)
+        return PathInfo(session, name.removesuffix(MESSAGES) if name.startswith("agent_") else "", session)
+
+    def side_file(self, kind: str, path: str, data: bytes) -> SideContent:
+        """The title and the directory of a session."""
+        if kind != FileKind.TITLE:
+            return SideContent()
+        try:
+            facts = decode_object(data)
+        except ValueError:
+            return SideContent()
+        title, cwd = string(table(facts, "metadata"), "title"), string(facts, "cwd", "workspace_root")
+        return SideContent(SideFacts(title=title), folders={path.split("/")[1]: cwd} if cwd else {})
 
     def lines(self, pieces: Iterable[bytes], start: int) -> DocumentLines:
         """Each message of the list, with the outputs that follow it."""
@@ -100,10 +134,12 @@ class Cline(GenericClient):
 
     def tool_input(self, tool: str, given: Any) -> ToolInput | None:
         """What a call was given in neutral terms."""
+        if isinstance(given, dict) and (known := sessions.tool_input(tool, given)) is not None:
+            return known
         match self.tools.get(tool):
             case "shell":
                 return Shell(text_of(given, "command"))
-            case "read":
+            case "read" if "path" in given:
                 return Read(text_of(given, "path"))
             case "write":
                 return Write(text_of(given, "path"), text_of(given, "content"))
@@ -129,6 +165,15 @@ class Kilo(Roo):
     name = "kilo"
     speaker = "Kilo"
     extension = "kilocode.kilo-code"
+
+
+def _has_session(path: str) -> bool:
+    """Whether a folder has sessions in it."""
+    try:
+        with os.scandir(path) as entries:
+            return any(os.path.isfile(os.path.join(entry.path, entry.name + MESSAGES)) for entry in entries)
+    except OSError:
+        return False
 
 
 def _has_task(path: str) -> bool:

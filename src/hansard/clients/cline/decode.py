@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from hansard.clients.cline import sessions
+from hansard.clients.documents import BETWEEN, around
 from hansard.clients.entries import Change, Content, Hunk, Replacement, lines_of
 from hansard.clients.generic import CALL, CONVERSATION, IMAGE, NOTHING, RESULT, TEXT, THINKING, Block, Record, Usage
 from hansard.clients.state import NAME_LENGTH
-from hansard.clients.values import as_object, hunks, milliseconds, string, table, whole
+from hansard.clients.values import as_object, hunks, milliseconds, string, table, tables, whole
 from hansard.lazy_regex import lazy_compile
 from hansard.model.tools import MCP
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 _decode = msgspec.json.Decoder(list[dict[str, Any]]).decode
 _CWD = lazy_compile(r"# Current Work(?:ing|space) Directory \(")
+_RESULT = lazy_compile(r"\[[a-z_]{1,40}(?: for '[^\n]{0,4096}')?\] Result:\n?")
+_AROUND = ("<environment_details>", "<task>", "<feedback>", "<user_message>", "<file_content")
 _LONGEST_PATH = 4096
 _SEARCHED = 1 << 20  # characters of a request
 EDITS = frozenset({"editedExistingFile", "appliedDiff", "insertContent", "searchAndReplace", "fileDeleted"})
@@ -30,16 +34,30 @@ class Memory(Struct, gc=False, omit_defaults=True):
 
     last: str = ""  # the record before it
     model: str = ""
+    is_session: bool = False  # of the command line from version 3 on
     asked: str = ""  # the call that the user was last asked about: it is repeated if it was approved
 
 
 def decode(line: bytes, memory: Memory) -> Iterator[Record]:
     """One message with the outputs that follow it, or what is around them."""
-    text = line.strip(b", \t\r\n")
+    text = line.strip(BETWEEN)
     if text in (b"[", b"]"):
         yield Record("list")
         return
+    if (facts := around(text)) is not None:
+        memory.is_session = True
+        yield sessions.about(facts)
+        return
     message, *outputs = _decode(b"[%b]" % text)
+    if "role" in message and _is_of_session(message, memory):
+        record = sessions.message(message, memory.last)
+        memory.last = record.uuid or memory.last
+        yield record
+        return
+    if "role" in message:
+        results = list(_results(message))
+        yield Record("user" if results else "message", blocks=results)
+        return
     said = string(message, "say", "ask")
     record = Record(
         f"{string(message, 'type')}/{said}",
@@ -58,6 +76,34 @@ def decode(line: bytes, memory: Memory) -> Iterator[Record]:
     if record.kind in CONVERSATION:
         record.parent_uuid, memory.last = memory.last, record.uuid
     yield record
+
+
+def _is_of_session(message: dict[str, Any], memory: Memory) -> bool:
+    """Whether a message of the API is one of a session, and not one beside those of a task that are shown."""
+    return memory.is_session or ("id" in message and "tokens" not in table(message, "metrics"))
+
+
+def _results(message: dict[str, Any]) -> Iterator[Block]:
+    """The results of tools in a message to the model; whatever else it says is in the messages that are shown."""
+    is_result = False
+    for part in tables(message, "content") if string(message, "role") == "user" else ():
+        text = string(part, "text")
+        if string(part, "type") == "tool_result":
+            content = part.get("content")
+            shown = (
+                content
+                if isinstance(content, str)
+                else "\n".join(string(one, "text") for one in tables(part, "content"))
+            )
+            yield Block(RESULT, shown, call_id=string(part, "tool_use_id"), is_error=part.get("is_error") is True)
+        elif text.startswith(_AROUND):
+            is_result = False
+        elif (head := _RESULT.match(text)) is not None:  # of versions without calls of the API's own
+            is_result = True
+            if rest := text[head.end() :]:
+                yield Block(RESULT, rest)
+        elif is_result and text:
+            yield Block(RESULT, text)
 
 
 def _fill(record: Record, said: str, message: dict[str, Any], memory: Memory) -> None:

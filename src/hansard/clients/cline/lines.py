@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hansard.clients.documents import DocumentLines
+from hansard.clients.documents import DocumentLines, list_start
 from hansard.lazy_regex import lazy_compile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
-_LIST = lazy_compile(rb"\A\s*+\[")
+_LIST = lazy_compile(rb"\s*+\[")
 _KIND = lazy_compile(rb'"(?:ask|say)"\s*+:\s*+"(\w++)"(?!\s*:)')
 _CALLS = frozenset({b"command", b"use_mcp_server", b"browser_action_launch", b"browser_action"})
 _OUTPUTS = frozenset({b"command_output", b"mcp_server_response", b"browser_action_result"})
@@ -24,7 +24,7 @@ class TaskLines(DocumentLines):
     """Messages, one at a time."""
 
     def __init__(self, pieces: Iterable[bytes], offset: int) -> None:
-        super().__init__(pieces, offset, _LIST, is_list=True)
+        super().__init__(pieces, offset, _opening, is_list=True)
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         held: tuple[int, bytes] | None = None
@@ -44,6 +44,12 @@ class TaskLines(DocumentLines):
                 yield offset, line
         if held is not None:
             yield held
+
+
+def _opening(data: bytes) -> int:
+    """The end of the bracket that opens the messages: those of a task are a list by themselves."""
+    found = _LIST.match(data)
+    return found.end() if found is not None else list_start(data, b"messages", 1)
 
 
 def _is_repeated(asked: bytes, said: bytes) -> bool:

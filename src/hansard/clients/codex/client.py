@@ -9,18 +9,20 @@ import msgspec
 
 from hansard.clients import tools as t
 from hansard.clients.codex.decode import Memory, command_of, decode
-from hansard.clients.codex.patches import read_patch
+from hansard.clients.documents import DocumentLines, first_line, is_in_document, list_start
 from hansard.clients.generic import GenericClient, Record
+from hansard.clients.lines import Lines
+from hansard.clients.patches import patch_input
 from hansard.clients.protocol import PathInfo, SideContent
 from hansard.lazy_regex import lazy_compile
 from hansard.sources.roots import FileKind, Layout, LayoutFolder, Root
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from hansard.model.tools import ToolKind
 
-_ROLLOUTS = LayoutFolder(log=FileKind.MAIN, suffixes={".json": FileKind.OTHER})
+_ROLLOUTS = LayoutFolder(log=FileKind.MAIN, suffixes={".json": FileKind.MAIN})
 _INDEX = "session_index.jsonl"
 _THREAD = lazy_compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _OUTPUT = "Output:\n"
@@ -36,11 +38,12 @@ _name = msgspec.json.Decoder(_Name).decode
 
 
 class Codex(GenericClient):
-    """Keeps threads in `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl` and `archived_sessions/`."""
+    """Keeps threads in `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl` and `archived_sessions/`, once in `.json` documents."""
 
     name = "codex"
     speaker = "Codex"
     memory = Memory
+    permission_facts = frozenset({"modes", "denials"})
     layout = Layout(
         main="sessions",
         folders={"sessions": _ROLLOUTS, "archived_sessions": _ROLLOUTS},
@@ -83,12 +86,21 @@ class Codex(GenericClient):
         return Root(real, name, self.name, self.layout, sessions, real)
 
     def path_info(self, path: str) -> PathInfo:
-        """The thread that a rollout is named after; its first line decides which session it belongs to."""
+        """The thread that a rollout is named after; its first line decides which session it belongs to.
+
+        A reverted thread goes on in another rollout, with both names: here as a fork, since what it took back stays in the first.
+        """
         name = path.rpartition("/")[2]
         if not path.startswith(("sessions/", "archived_sessions/")):
             return PathInfo()
-        found = _THREAD.search(name)
-        return PathInfo(stem=found[0] if found else name.partition(".")[0])
+        thread, *other = _THREAD.findall(name) or [name.partition(".")[0]]
+        return PathInfo(other[0]) if other else PathInfo(stem=thread)
+
+    def lines(self, pieces: Iterable[bytes], start: int) -> Lines:
+        """Every line is a record; the first versions wrote a document."""
+        first, pieces = first_line(pieces)
+        is_document = is_in_document(first) if start else first.lstrip().startswith((b"{\n", b'{"session":'))
+        return DocumentLines(pieces, start, _items) if is_document else Lines(pieces, start)
 
     def side_file(self, kind: str, path: str, data: bytes) -> SideContent:  # noqa: ARG002
         """The names of threads."""
@@ -112,11 +124,7 @@ class Codex(GenericClient):
         kind = self.tool_kind(tool)
         match given:
             case {"patch": str(patch)} if kind == "edit":
-                file = next(read_patch(patch))
-                if file.action == "Add":
-                    return t.Write(file.path, "\n".join(line[1:] for hunk in file.hunks for line in hunk))
-                facts = (("moved to", file.moved_to),) if file.moved_to else ()
-                return t.Edit(file.path, file.edits, facts if file.action != "Delete" else (("deleted", "yes"),))
+                return patch_input(patch)
             case {"plan": list(steps)}:
                 return t.Todos([(str(step.get("status", "")), str(step.get("step", ""))) for step in steps])
             case {"questions": list(questions)}:
@@ -134,7 +142,11 @@ class Codex(GenericClient):
                 task = prompt.partition("\n")[0]
                 return t.Spawn(prompt, t.text_of(given, "agent_type"), task, t.facts_of(given, "agent_type", "model"))
         if kind == "shell" and (command := command_of(given)):
-            return t.Shell(command, t.text_of(given, "justification"))
+            escalates = (
+                given.get("with_escalated_permissions") is True
+                or given.get("sandbox_permissions") == "require_escalated"
+            )
+            return t.Shell(command, t.text_of(given, "justification"), escalates)
         return None
 
     def tool_use(self, tool: str, given: Any, output: str) -> t.ToolUse:
@@ -145,6 +157,10 @@ class Codex(GenericClient):
             return use
         bare = output[start + len(_OUTPUT) :]
         return t.ToolUse(use.input, bare, bare)
+
+
+def _items(data: bytes) -> int:
+    return list_start(data, b"items", 1)
 
 
 def _option(option: Any) -> tuple[str, str]:

@@ -6,7 +6,6 @@ stated after each response and again with every change of a rate limit, and a fo
 
 from __future__ import annotations
 
-import posixpath
 import shlex
 from collections.abc import Iterator
 from datetime import datetime
@@ -15,13 +14,15 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from hansard.clients.codex.patches import BEGIN, listed_files, patch_of, read_patch
+from hansard.clients.documents import BETWEEN, around
 from hansard.clients.generic import CALL, IMAGE, RESULT, TEXT, THINKING, Block, Record, Usage
+from hansard.clients.patches import BEGIN, absolute, patch_blocks, patch_in, patch_of
 from hansard.clients.state import digest
+from hansard.clients.values import decode_object as _object
+from hansard.clients.values import string, table, whole
 from hansard.lazy_regex import lazy_compile
 
 _MOST_PENDING = 20
-_MOST_PATCHES = 100
 _MOST_TURNS = 1000  # that can be rolled back
 _SAME_RUN = 1000  # milliseconds in which a fork writes what it copied, where turns have no dates of their own
 _EARLY = 500  # milliseconds by which a thread's first turn may begin before the thread
@@ -41,6 +42,7 @@ _FAILED = (
     "execution error",
     "unsupported call",
 )
+_REJECTED = ("exec command rejected by user", "patch rejected by user")
 _HEAD = 300  # characters of an output in which its exit code is
 
 
@@ -51,9 +53,10 @@ class Memory(Struct, omit_defaults=True):
     started: int = 0
     session: str = ""
     is_agent: bool = False
+    is_automatic: bool = False  # nobody typed its prompts
     owner: str = ""  # the thread that the next line was written for
     first_ordinal: int = 0  # of a subagent: what comes before is its parent's
-    has_base: bool = False  # a fork that refers to its parent instead of copying it
+    base: str = ""  # the rollout that a fork or a revert goes on from instead of copying it
     is_copying: bool = False
     copied_until: int = 0
     has_dated_turns: bool = False
@@ -65,9 +68,9 @@ class Memory(Struct, omit_defaults=True):
     tool: str = ""  # the first that the answer so far calls
     pending: list[tuple[str, str]] = []  # prompts that may come once more: item or event, and their digest
     turns: int = 0
+    places: dict[str, int] = {}  # of the last records of this turn: how often each came
     before_turns: list[str] = []  # the record before each turn that can be rolled back
     last: str = ""  # the last record
-    patches: dict[str, int] = {}  # calls without a result that change several files
 
 
 class _Line(Struct):
@@ -78,7 +81,6 @@ class _Line(Struct):
 
 
 _line = msgspec.json.Decoder(_Line).decode
-_object = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def milliseconds(text: Any) -> int | None:
@@ -90,11 +92,15 @@ def milliseconds(text: Any) -> int | None:
 
 
 def decode(line: bytes, memory: Memory) -> Iterator[Record]:
-    """The record of one line."""
-    outer = _line(line)
+    """The record of one line, or of an item of a document."""
+    text = line.strip(BETWEEN)
+    if (about := around(text)) is not None:  # of the first versions, whose rollouts were documents
+        yield _meta(table(about, "session"), memory) if "session" in about else Record("document")
+        return
+    outer = _line(text)
     kind = outer.type
     if kind not in _KINDS:
-        record = _bare(_object(line), memory)
+        record = _bare(_object(text), memory)
         ts = None
     else:
         ts = milliseconds(outer.timestamp)
@@ -128,7 +134,7 @@ def _is_inherited(kind: str, payload: dict[str, Any], ts: int | None, ordinal: i
         return ordinal is not None and 0 < ordinal < memory.first_ordinal
     if kind == "session_meta":
         named = payload.get("id")
-        if memory.thread and named != memory.thread and not memory.has_base:
+        if memory.thread and named != memory.thread and not memory.base:
             memory.is_copying, memory.copied_until = True, (ts or 0) + _SAME_RUN
             memory.owner = str(named)
         return memory.is_copying
@@ -163,27 +169,25 @@ def _meta(payload: dict[str, Any], memory: Memory) -> Record:
     memory.started = milliseconds(payload.get("timestamp")) or 0
     memory.cwd = str(payload.get("cwd") or "")
     memory.first_ordinal = payload.get("subagent_history_start_ordinal") or 0
-    memory.has_base = bool(payload.get("history_base"))
-    git = payload.get("git")
+    memory.base = string(table(payload, "history_base"), "thread_id")
     record.ts = memory.started or None
-    record.cwd, record.version = memory.cwd, str(payload.get("cli_version") or "")
-    record.branch = str(git.get("branch") or "") if isinstance(git, dict) else ""
-    source = payload.get("source")
-    spawned = source.get("subagent") if isinstance(source, dict) else None
-    parent = payload.get("parent_thread_id") or ""
-    if isinstance(spawned, dict) and isinstance(spawn := spawned.get("thread_spawn"), dict):
-        parent = spawn.get("parent_thread_id") or parent
-        role = payload.get("agent_role") or payload.get("agent_type") or spawn.get("agent_role")
-        record.agent_type = str(role or payload.get("agent_nickname") or spawn.get("agent_nickname") or "")
-    elif isinstance(spawned, str):
-        record.agent_type = spawned
+    record.cwd, record.version = memory.cwd, string(payload, "cli_version")
+    record.branch = string(table(payload, "git"), "branch")
+    source = table(payload, "source")
+    spawned = source.get("subagent") or source.get("internal")
+    spawn = table(spawned, "thread_spawn")
+    parent = string(spawn, "parent_thread_id") or string(payload, "parent_thread_id")
+    memory.is_automatic = bool(spawned)
     memory.session = memory.thread
-    if spawned is not None and parent:
-        root = payload.get("session_id")
-        memory.session = str(root if root and root != memory.thread else parent)
+    if spawned and parent:
+        names = ("agent_role", "agent_type", "agent_nickname")
+        kind = spawned if isinstance(spawned, str) else string(spawned, "other")
+        record.agent_type = string(payload, *names) or string(spawn, *names) or kind
+        root = string(payload, "session_id")
+        memory.session = root if root and root != memory.thread else parent
         memory.is_agent, record.agent_id = True, memory.thread
     else:
-        record.forked_from = str(payload.get("forked_from_id") or "")
+        record.forked_from = memory.base or string(payload, "forked_from_id")
     record.session_id = memory.session
     return record
 
@@ -191,7 +195,20 @@ def _meta(payload: dict[str, Any], memory: Memory) -> Record:
 def _context(payload: dict[str, Any], memory: Memory) -> Record:
     memory.model = str(payload.get("model") or memory.model)
     memory.cwd = str(payload.get("cwd") or memory.cwd)
-    return Record("turn_context", cwd=memory.cwd)
+    mode, words = _mode(str(payload.get("approval_policy") or ""), payload.get("sandbox_policy"))
+    return Record("turn_context", cwd=memory.cwd, mode=mode, mode_words=words)
+
+
+def _mode(approval: str, sandbox: Any) -> tuple[str, str]:
+    """The permission mode in neutral terms, and in the client's words: its approval and its sandbox policy."""
+    limits = str(sandbox.get("type") or sandbox.get("mode") or "") if isinstance(sandbox, dict) else str(sandbox or "")
+    if not approval:
+        return "", ""
+    if approval == "never":
+        mode = "bypass" if limits == "danger-full-access" else "deny" if limits == "read-only" else "auto"
+    else:
+        mode = "ask" if approval == "untrusted" else "auto"
+    return mode, ", ".join(word[:60] for word in (approval, limits) if word)
 
 
 # -- what was said and done
@@ -211,7 +228,12 @@ def _item(item: dict[str, Any], memory: Memory) -> Record:
 
 def _placed(record: Record, memory: Memory, key: str) -> Record:
     """A record in the chain of those that a rollback goes back in; the same in the original and in a copy of it."""
-    record.uuid = digest(f"{memory.owner or memory.thread}\n{memory.turns}\n{record.kind}\n{key}")
+    name = digest(f"{memory.owner or memory.thread}\n{memory.turns}\n{record.kind}\n{key}")
+    times = memory.places.pop(name, 0)
+    memory.places[name] = times + 1
+    if len(memory.places) > _MOST_PENDING:
+        del memory.places[next(iter(memory.places))]
+    record.uuid = digest(f"{name}\n{times}") if times else name  # the model may say the same again
     record.parent_uuid = memory.last
     record.cwd = memory.cwd
     memory.last = record.uuid
@@ -278,6 +300,8 @@ def _said(record: Record, memory: Memory, form: str) -> Record:
     """A prompt, unless the other form of it was there already."""
     if record.role != "prompt":
         return _placed(record, memory, record.text)
+    if memory.is_automatic:
+        record.role = "instruction"
     mark = digest(record.text)
     for number, (known, other) in enumerate(memory.pending):
         if known != form and (other == mark or len(memory.pending) == 1):
@@ -286,7 +310,7 @@ def _said(record: Record, memory: Memory, form: str) -> Record:
     memory.pending = [*memory.pending[1 - _MOST_PENDING :], (form, mark)]
     _, found, asked = record.text.partition(_REQUEST)
     record.asked = asked.strip() if found else ""
-    memory.turns += 1
+    memory.turns, memory.places = memory.turns + 1, {}
     memory.before_turns = [*memory.before_turns[1 - _MOST_TURNS :], memory.last]
     return _placed(record, memory, record.text)
 
@@ -335,46 +359,21 @@ def _own_call(item: dict[str, Any], memory: Memory) -> Record:
 def _call(call_id: str, tool: str, given: Any, memory: Memory) -> Record:
     memory.tool = memory.tool or tool
     command = command_of(given)
-    patch = given if isinstance(given, str) else text if BEGIN in (text := str(_get(given, "input"))) else ""
-    patch = patch or (patch_of(command) if BEGIN in command else "")
-    files = list(read_patch(patch)) if BEGIN in patch else []
-    blocks = []
-    if files:
-        folder = str(_get(given, "workdir") or memory.cwd)
-        for number, file in enumerate(files, 1):
-            blocks.append(
-                Block(
-                    CALL,
-                    call_id=_numbered(call_id, number),
-                    tool="apply_patch",
-                    input={"patch": file.text},
-                    path=_absolute(folder, file.moved_to or file.path),
-                    change=file.change,
-                    changes=file.changes,
-                )
-            )
-        if len(files) > 1 and call_id and len(memory.patches) < _MOST_PATCHES:
-            memory.patches[call_id] = len(files)
+    patch = patch_in(given)
+    if BEGIN in command:
+        patch = patch_of(command)
+    if patch:
+        call = Block(CALL, call_id=call_id, tool="apply_patch", input={"patch": patch})
+        blocks = patch_blocks(call, patch, str(_get(given, "workdir") or memory.cwd))
     else:
         block = Block(CALL, call_id=call_id, tool=tool, input=given, command=command or None)
         if tool == "view_image":
-            block.path = _absolute(memory.cwd, str(_get(given, "path")))
+            block.path = absolute(memory.cwd, str(_get(given, "path")))
         elif tool == "spawn_agent":
             block.description = str(_get(given, "message") or _get(given, "prompt"))[:200].split("\n")[0]
             block.agent_type = str(_get(given, "agent_type"))
-        blocks.append(block)
+        blocks = [block]
     return _placed(Record("assistant", blocks=blocks), memory, call_id or str(given)[:1000])
-
-
-def _numbered(call_id: str, number: int) -> str:
-    """The id of one file's part of a call."""
-    return call_id if number == 1 else f"{call_id}#{number}"
-
-
-def _absolute(folder: str, path: str) -> str:
-    if not path or path.startswith(("/", "~")) or path[1:3] == ":\\" or not folder:
-        return path
-    return f"{folder.rstrip(chr(92))}\\{path}" if "\\" in folder else posixpath.normpath(posixpath.join(folder, path))
 
 
 def _get(given: Any, name: str) -> Any:
@@ -401,11 +400,9 @@ def _output(item: dict[str, Any], memory: Memory) -> Record:
             agent_id = str(_object(text).get("agent_id") or "")
         except msgspec.DecodeError:
             agent_id = ""
-    blocks = [
-        Block(RESULT, text, call_id=_numbered(call_id, number), is_error=is_error, agent_id=agent_id)
-        for number in range(1, (memory.patches.pop(call_id, 0) or listed_files(text) or 1) + 1)
-    ]
-    return _placed(Record("user", blocks=blocks), memory, call_id)
+    denied_by = "user" if text.startswith(_REJECTED) else ""
+    block = Block(RESULT, text, call_id=call_id, is_error=is_error, denied_by=denied_by, agent_id=agent_id)
+    return _placed(Record("user", blocks=[block]), memory, call_id)
 
 
 def _result(output: Any) -> tuple[str, bool]:
@@ -449,6 +446,15 @@ def _event(payload: dict[str, Any], memory: Memory) -> Record:
     return make(payload, memory) if make is not None else Record(kind)
 
 
+def _agent_message(payload: dict[str, Any], memory: Memory) -> Record:
+    """What one agent told another."""
+    text = "\n".join(filter(None, (string(part, "text") for part in _parts(payload.get("content")))))
+    if not text:
+        return Record("agent_message")  # encrypted
+    role = "instruction" if memory.is_agent else "notification"
+    return _placed(Record("user", role, blocks=[Block(TEXT, text)]), memory, text)
+
+
 def _user_message(payload: dict[str, Any], memory: Memory) -> Record:
     images = [_image({"type": "image", "url": url}) for url in payload.get("images") or ()]
     return _user_event(str(payload.get("message") or ""), [image for image in images if image], memory)
@@ -474,7 +480,8 @@ def _token_count(payload: dict[str, Any], memory: Memory) -> Record:
     memory.totals = totals
     if not memory.has_usage_records:
         memory.answers += 1
-        record.usage = _usage(f"{memory.thread}/{memory.answers}", info.get("last_token_usage"), memory)
+        rollout = f"{memory.thread}/{memory.base}" if memory.base else memory.thread
+        record.usage = _usage(f"{rollout}/{memory.answers}", info.get("last_token_usage"), memory)
     return record
 
 
@@ -484,8 +491,10 @@ def _usage_record(payload: dict[str, Any], memory: Memory) -> Record:
     if memory.thread and payload.get("thread_id") != memory.thread:
         return record
     memory.answers += 1
-    answer = payload.get("response_id") or memory.answers
-    record.usage = _usage(f"{memory.thread}/{answer}", payload.get("usage"), memory)
+    answer = string(payload, "response_id") or str(memory.answers)
+    total = whole(table(payload, "thread_token_usage"), "total_tokens")  # a relay may give all answers the same id
+    key = f"{memory.thread}/{answer}@{total}" if total else f"{memory.thread}/{answer}"
+    record.usage = _usage(key, payload.get("usage"), memory)
     return record
 
 
@@ -541,6 +550,7 @@ def _compacted(payload: dict[str, Any], memory: Memory) -> Record:
 
 _ITEMS: dict[str, Any] = {
     "message": _message,
+    "agent_message": _agent_message,
     "reasoning": _reasoning,
     "function_call": _function_call,
     "custom_tool_call": _function_call,
@@ -567,14 +577,10 @@ _KINDS: dict[str, Any] = {
     "response_item": _item,
     "event_msg": _event,
     "compacted": _compacted,
+    "inter_agent_communication": _agent_message,
     "token_usage_record": _usage_record,
     **{
         kind: lambda _payload, _memory, kind=kind: Record(kind)
-        for kind in (
-            "world_state",
-            "inter_agent_communication",
-            "inter_agent_communication_metadata",
-            "security_risk_score",
-        )
+        for kind in ("world_state", "inter_agent_communication_metadata", "security_risk_score")
     },
 }

@@ -5,23 +5,26 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from hansard.clients import EDITORS, places_of
-from hansard.clients.copilot_chat.decode import Memory, decode, opening
+from hansard.clients.copilot_chat.decode import Memory, decode
+from hansard.clients.copilot_chat.lines import read_lines
 from hansard.clients.copilot_chat.tools import KINDS, tool_input
-from hansard.clients.documents import DocumentLines, SplitLines, first_line, is_in_document, list_start
 from hansard.clients.generic import GenericClient, Record
-from hansard.clients.protocol import PathInfo
+from hansard.clients.protocol import PathInfo, SideContent
+from hansard.clients.values import path_of_uri, string
 from hansard.sources.roots import NOT_KEPT, FileKind, Layout, LayoutFolder, Root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from hansard.clients.lines import Lines
+    from hansard.clients.lines import Issue, Lines
     from hansard.clients.tools import ToolInput
 
 _CHATS = LayoutFolder(log=FileKind.MAIN, suffixes={".json": FileKind.MAIN}, deeper=NOT_KEPT)
 _WORKSPACE = LayoutFolder(
-    named={"workspace.json": FileKind.OTHER}, folders={"chatSessions": _CHATS}, deeper=NOT_KEPT
+    named={"workspace.json": FileKind.PROJECT}, folders={"chatSessions": _CHATS}, deeper=NOT_KEPT
 )  # the database beside it holds other extensions' state
 
 
@@ -60,25 +63,27 @@ class CopilotChat(GenericClient):
         project = parts[1] if parts[0] == "workspaceStorage" and len(parts) > 2 else ""
         return PathInfo(project_dir=project, stem=parts[-1].rpartition(".")[0])
 
-    def lines(self, pieces: Iterable[bytes], start: int) -> Lines:
-        """Entries of a log, and each request of it or of a document."""
-        first, pieces = first_line(pieces)
-        if is_in_document(first) if start else _is_document(first.strip()):
-            return DocumentLines(pieces, start, lambda data: list_start(data, b"requests", 1))
-        return SplitLines(pieces, start, opening)
+    def side_file(self, kind: str, path: str, data: bytes) -> SideContent:
+        """The folder of a workspace; of one with several folders, the file that lists them is stated instead."""
+        if kind != FileKind.PROJECT:
+            return SideContent()
+        try:
+            folder = path_of_uri(string(msgspec.json.decode(data), "folder"))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return SideContent()
+        return SideContent(folders={path.split("/")[1]: folder} if folder else {})
 
-    def decode_next(self, line: bytes, memory: Memory) -> Iterator[Record]:
+    def lines(self, pieces: Iterable[bytes], start: int) -> Lines:
+        """Each request of a document or of a log."""
+        return read_lines(pieces, start)
+
+    def decode_next(self, line: bytes, memory: Memory) -> Iterator[Record | Issue]:
         """The record of one request or entry."""
         return decode(line, memory)
 
     def tool_input(self, tool: str, given: Any) -> ToolInput | None:
         """What a call was given in neutral terms."""
         return tool_input(tool, given)
-
-
-def _is_document(first: bytes) -> bool:
-    # A document is indented, or has one line only.
-    return first.partition(b"\n")[0].rstrip() == b"{" or (b"\n" not in first and not first.startswith(b'{"kind":'))
 
 
 def _has_chats(path: str) -> bool:

@@ -1,113 +1,62 @@
-"""Copilot Chat's requests, and changes of them, as neutral records.
+"""Copilot Chat's requests as neutral records.
 
-A document has the whole session. A log begins with the same (`kind` 0), then sets values (1), appends to lists (2) and deletes (3): what
-it appends becomes records of their own. A request has its answer inside, and calls twice: as they were shown, and as the model made
-them in rounds, with results. The rounds count where they are known.
+A request has its answer inside, and calls twice: as they were shown, and as the model made them in rounds, with results. The rounds count
+where they are known.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 from msgspec import Struct
 
+from hansard.clients.copilot_chat.lines import changed, session_of
 from hansard.clients.copilot_chat.tools import KINDS, change_of, path_of
-from hansard.clients.generic import CALL, NOTHING, RESULT, TEXT, THINKING, Block, Record, Usage
-from hansard.clients.state import NAME_LENGTH, digest
-from hansard.clients.values import as_object, decode_object, milliseconds, string, table, tables, whole
+from hansard.clients.documents import BETWEEN, around
+from hansard.clients.generic import CALL, FILE, RESULT, TEXT, THINKING, Block, Record, Usage
+from hansard.clients.lines import Issue
+from hansard.clients.patches import patch_blocks, patch_in
+from hansard.clients.state import NAME_LENGTH
+from hansard.clients.values import as_object, decode_object, milliseconds, path_of_uri, string, table, tables, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_MOST = 2000  # requests and blocks that are remembered
+_MOST = 2000  # requests that are remembered
 _MAX_DEPTH = 40
-_PUSHED = (b'{"kind":2,"k":["requests"],"v":[', b'{"kind":1,"k":["requests"],"v":[')
 
 
 class Memory(Struct, gc=False, omit_defaults=True):
-    """The requests so far, by their numbers, and digests of blocks that changes brought."""
+    """The requests so far, by their numbers."""
 
     requests: list[str] = []
-    seen: list[str] = []
-
-    def is_new(self, *parts: str) -> bool:
-        """Note a block; False if it was there before."""
-        key = digest("\n".join(parts))[:12]
-        if key in self.seen:
-            return False
-        self.seen.append(key)
-        del self.seen[:-_MOST]
-        return True
 
 
-def opening(line: bytes) -> int:
-    """The end of the bracket that opens the requests of an entry, 0 if it has none."""
-    from hansard.clients.documents import list_start
-
-    if line.startswith(b'{"kind":0'):
-        return list_start(line, b"requests", 2)
-    return next((len(start) for start in _PUSHED if line.startswith(start)), 0)
-
-
-def decode(line: bytes, memory: Memory) -> Iterator[Record]:
-    """The record of a request, of an entry, or of what is around requests."""
-    text = line.strip(b", \t\r\n")
-    if text.startswith(b"]"):
-        end = b'{"":[' + text
-        yield _session(decode_object(end[:-1] if text.endswith(b"}}") and not _is_object(end) else end), "session")
-    elif text.endswith(b"["):
-        is_entry = text.startswith(b'{"kind":')
-        given = decode_object(text + (b"]}}" if text.startswith(b'{"kind":0') else b"]}"))
-        yield _session(table(given, "v") if is_entry else given, "session")
+def decode(line: bytes, memory: Memory) -> Iterator[Record | Issue]:
+    """A request with what is wrong with its changes, or what is around requests."""
+    text = line.strip(BETWEEN)
+    if (facts := around(text)) is not None:
+        yield _session(table(facts, "v") if "kind" in facts else facts)
+    elif b"\n" in text or not text.endswith(b"}") or b'"requestId"' in text:
+        request, entries = changed(text, len(memory.requests))
+        if "requestId" not in request:
+            yield _session(session_of(request))
+            return
+        cut = entries[0].get("i") if entries and isinstance(entries[0], dict) and "kind" not in entries[0] else None
+        memory.requests = memory.requests[: cut if isinstance(cut, int) else None]
+        yield _request(request, memory)
+        for entry in entries:
+            if isinstance(entry, Issue):
+                yield entry
+            elif "customTitle" in (found := session_of(entry)) or "sessionId" in found:
+                yield _session(found)
     else:
-        given = decode_object(text)
-        if "requestId" in given:
-            yield _request(given, memory)
-        elif "kind" in given and "k" in given:
-            yield _change(given, memory)
-        else:
-            yield _session(given, "session")
+        yield _session(session_of(decode_object(text)))
 
 
-def _is_object(data: bytes) -> bool:
-    try:
-        decode_object(data)
-    except ValueError:
-        return False
-    return True
-
-
-def _session(given: dict[str, Any], kind: str) -> Record:
+def _session(given: dict[str, Any]) -> Record:
     ts = milliseconds(given.get("creationDate"))
-    return Record(kind, ts=ts, session_id=string(given, "sessionId"), title=string(given, "customTitle"))
-
-
-def _change(entry: dict[str, Any], memory: Memory) -> Record:
-    """What an entry of a log sets or appends."""
-    path, value = entry["k"], entry.get("v")
-    match path:
-        case ["customTitle"]:
-            return Record("title", title=value if isinstance(value, str) else "")
-        case ["requests", int(number), "response"] if isinstance(value, list):
-            blocks = [block for block in _shown(value) if block.kind != CALL]
-            for block in blocks:
-                if not memory.is_new(str(number), block.kind, block.text):
-                    block.kind = NOTHING
-            return Record("assistant", blocks=blocks, parent_uuid=_request_id(memory, number))
-        case ["requests", int(number), "result"] if isinstance(value, dict):
-            key = _request_id(memory, number)
-            record = Record("assistant", parent_uuid=key, blocks=list(_rounds(value)))
-            for block in record.blocks:
-                if not memory.is_new(block.kind, block.call_id):
-                    block.kind = NOTHING
-            record.usage = _usage({"requestId": key, "result": value})
-            return record
-    return Record("change")
-
-
-def _request_id(memory: Memory, number: int) -> str:
-    return memory.requests[number] if 0 <= number < len(memory.requests) else ""
+    return Record("session", ts=ts, session_id=string(given, "sessionId"), title=string(given, "customTitle"))
 
 
 def _request(given: dict[str, Any], memory: Memory) -> Record:
@@ -127,7 +76,7 @@ def _request(given: dict[str, Any], memory: Memory) -> Record:
             record.blocks.append(block)
         elif calls:  # as the model made it, with its result
             record.blocks.append(calls.pop(0))
-            if calls and calls[0].kind == RESULT:
+            while calls and calls[0].kind in (FILE, RESULT):
                 record.blocks.append(calls.pop(0))
         elif not table(given, "result").get("metadata"):
             record.blocks.append(block)
@@ -136,9 +85,8 @@ def _request(given: dict[str, Any], memory: Memory) -> Record:
     record.cwd = next((cwd for part in tables(given, "response") if (cwd := _folder(part.get("baseUri")))), "")
     if memory.requests:
         record.parent_uuid = memory.requests[-1]
-    if record.uuid not in memory.requests:
+    if len(memory.requests) < _MOST:
         memory.requests.append(record.uuid)
-        del memory.requests[_MOST:]
     return record
 
 
@@ -149,8 +97,7 @@ def _model(given: dict[str, Any]) -> str:
 
 def _folder(uri: Any) -> str:
     """The folder of a workspace, which links in an answer are relative to."""
-    path = unquote(string(uri, "path")).rstrip("/")
-    return path[1:] if path[2:3] == ":" else path
+    return path_of_uri(f"file://{string(uri, 'path')}").rstrip("/")
 
 
 def _shown(parts: list[Any]) -> Iterator[Block]:
@@ -215,7 +162,8 @@ def _rounds(result: dict[str, Any]) -> Iterator[Block]:
                 block.path = path_of(given)
                 block.change, block.changes = change_of(tool, given)
                 block.command = string(given, "command") or None if KINDS.get(tool) == "shell" else None
-            yield block
+            patch = patch_in(given) if block.tool == "apply_patch" else ""
+            yield from patch_blocks(block, patch, "") if patch else [block]
             if key in results:
                 texts: list[str] = []
                 _leaves(results[key], texts, 0)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.clients import tools as t
 from hansard.clients.entries import Change, Content, Replacement, lines_of
+from hansard.clients.patches import patch_in, patch_input
 from hansard.clients.tools import facts_of, text_of
 from hansard.clients.values import string, tables
 
@@ -45,6 +46,8 @@ def path_of(given: Mapping[str, Any]) -> str:
 
 def tool_input(tool: str, given: Any) -> t.ToolInput | None:
     """What a call was given in neutral terms."""
+    if tool == "apply_patch" and (patch := patch_in(given)):
+        return patch_input(patch)
     make = _INPUTS.get(KINDS.get(tool, "other"))
     return make(given) if make is not None and isinstance(given, dict) else None
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from hansard.clients.copilot_cli.tools import SHELLS, changes_of
+from hansard.clients.copilot_cli.tools import PATCH, SHELLS, changes_of
 from hansard.clients.copilot_cli.usage import Tokens
 from hansard.clients.generic import CALL, CONVERSATION, IMAGE, RESULT, TEXT, THINKING, Block, Record
+from hansard.clients.patches import patch_blocks, patch_in
 from hansard.clients.state import NAME_LENGTH
 from hansard.clients.values import as_object, bare_diff, decode_object, hunks, milliseconds, string, table, tables
 from hansard.model.tools import MCP
@@ -23,6 +24,7 @@ class Memory(Struct, gc=False, omit_defaults=True):
     """What an event means depends on these."""
 
     tokens: Tokens = field(default_factory=Tokens)
+    cwd: str = ""
     last: dict[str, str] = {}  # the last record of the main thread ("") and of each subagent
 
 
@@ -39,6 +41,7 @@ def decode(line: bytes, memory: Memory) -> Iterator[Record]:
     match kind:
         case "session.start" | "session.resume" | "session.context_changed":
             _context(record, data, tokens, is_start=kind != "session.context_changed")
+            memory.cwd = record.cwd or memory.cwd
         case "session.model_change":
             record.usage = tokens.model_known(string(data, "newModel"), "")
         case "session.title_changed":
@@ -58,7 +61,7 @@ def decode(line: bytes, memory: Memory) -> Iterator[Record]:
         case "tool.execution_start":
             record.kind = "assistant"
             record.model = tokens.agent_models.get(agent, "") if agent else tokens.model
-            record.blocks = [_call(data)]
+            record.blocks = _call(data, memory.cwd)
         case "tool.execution_complete":
             record.kind = "user"
             record.usage = tokens.model_known(string(data, "model"), agent)
@@ -105,7 +108,7 @@ def _images(data: dict[str, Any]) -> list[Block]:
     ]
 
 
-def _call(data: dict[str, Any]) -> Block:
+def _call(data: dict[str, Any], cwd: str) -> list[Block]:
     server, name = string(data, "mcpServerName"), string(data, "toolName")
     tool = f"{MCP}{server}__{string(data, 'mcpToolName') or name}" if server else name
     given = as_object(data.get("arguments"))
@@ -114,7 +117,8 @@ def _call(data: dict[str, Any]) -> Block:
         call.path = string(given, "path")
         call.command = string(given, "command") or None if tool in SHELLS else None
         call.change, call.changes = changes_of(tool, given)
-    return call
+    patch = patch_in(given) if tool == PATCH else ""
+    return patch_blocks(call, patch, cwd) if patch else [call]
 
 
 def _result(data: dict[str, Any]) -> Block:
@@ -124,6 +128,6 @@ def _result(data: dict[str, Any]) -> Block:
     text = text or string(result, "content", "text_result_for_llm", "detailedContent")
     block = Block(RESULT, text, call_id=string(data, "toolCallId"), is_error=is_error)
     details = string(result, "detailedContent").lstrip("\n")
-    if details.startswith("diff --git ") and not is_error:
+    if details.startswith("diff --git ") and "\ndiff --git " not in details and not is_error:
         block.patch, block.written = bare_diff(details), hunks(details)
     return block

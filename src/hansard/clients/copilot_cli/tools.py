@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hansard.clients.entries import Change, Content, Replacement, lines_of
+from hansard.clients.patches import patch_in, patch_input
 from hansard.clients.tools import (
     Ask,
     Edit,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from hansard.model.tools import ToolKind
 
+PATCH = "apply_patch"
 SHELLS = frozenset({"bash", "powershell", "shell", "local_shell"})
 KINDS: Mapping[str, ToolKind] = {
     "bash": "shell",
@@ -48,7 +50,7 @@ KINDS: Mapping[str, ToolKind] = {
     "str_replace": "edit",
     "insert": "edit",
     "str_replace_editor": "edit",
-    "apply_patch": "edit",
+    PATCH: "edit",
     "grep": "search",
     "rg": "search",
     "glob": "search",
@@ -65,6 +67,8 @@ KINDS: Mapping[str, ToolKind] = {
 
 def tool_input(tool: str, given: Any) -> ToolInput | None:
     """What a call was given in neutral terms."""
+    if tool == PATCH and (patch := patch_in(given)):
+        return patch_input(patch)
     make = _INPUTS.get(KINDS.get(tool, "other"))
     return make(given) if make is not None and isinstance(given, dict) else None
 

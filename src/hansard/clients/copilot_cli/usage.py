@@ -19,6 +19,7 @@ from hansard.clients.values import string, table, whole
 
 _LAST_BY_SEGMENT = (1, 0, 65)
 _MOST_MODELS = 50
+_MOST_CALLS = 500
 Counts = tuple[int, int, int, int]  # input, output, cache read, cache write, as the client states them
 _NONE: Counts = (0, 0, 0, 0)
 
@@ -38,7 +39,8 @@ class Tokens(Struct, gc=False, omit_defaults=True):
     unknown: dict[str, int] = {}  # the same while the model of the main thread ("") or of a subagent is not known
     segment_output: int = 0  # of all messages
     session_output: int = 0
-    last_call: str = ""  # whose output was counted
+    last_call: str = ""  # whose output was counted, and how much that was
+    calls: dict[str, int] = {}  # the last calls with records, with their numbers
 
     @property
     def is_by_segment(self) -> bool:
@@ -58,8 +60,16 @@ class Tokens(Struct, gc=False, omit_defaults=True):
         """The tokens of a usage record."""
         usage = table(data, "usage") or data
         self.has_records = True
-        call = string(table(usage, "accounting"), "usageId") or string(usage, "apiCallId") or event_id
-        return _usage(call, string(usage, "model"), _counts(usage))
+        accounting = table(usage, "accounting")
+        call = string(accounting, "usageId") or string(usage, "apiCallId") or event_id
+        return _usage(self._unique(call, whole(accounting, "sequence")), string(usage, "model"), _counts(usage))
+
+    def _unique(self, call: str, number: int) -> str:
+        """The key of a call: a relay may give the same id to all of them."""
+        known = self.calls.setdefault(call, number)
+        if len(self.calls) > _MOST_CALLS:
+            del self.calls[next(iter(self.calls))]
+        return call if known == number else f"{call}@{number}"
 
     def message(self, data: dict[str, Any], agent: str) -> Usage | None:
         """The output tokens of a message, added to those of the messages before it."""
@@ -67,8 +77,9 @@ class Tokens(Struct, gc=False, omit_defaults=True):
         output, call = whole(data, "outputTokens"), string(data, "apiCallId")
         if self.has_records:
             return Usage(call, model, is_final=False) if call else None
-        if output > 0 and (not call or call != self.last_call):
-            self.last_call = call
+        said = f"{call}/{output}"
+        if output > 0 and (not call or self.last_call != said):
+            self.last_call = said if call else ""
             self.segment_output += output
             self.session_output += output
             if agent in self.unknown or len(self.unknown) < _MOST_MODELS:

@@ -41,13 +41,21 @@ TOOLS: Mapping[str, ToolKind] = {
     "list_dir": "search",
     "list_dir_v2": "search",
     "LS": "search",
+    "SemanticSearch": "search",
+    "Delete": "edit",
+    "WebFetch": "fetch",
+    "WebSearch": "web_search",
     "web_search": "web_search",
     "todo_write": "todo",
+    "TodoWrite": "todo",
+    "Task": "spawn",
     "task_v2": "spawn",
     "create_plan": "plan",
     "ask_question": "ask",
 }
-_EDITS = frozenset({"edit_file", "edit_file_v2", "search_replace", "MultiEdit", "write", "delete_file"})
+_EDITS = frozenset(
+    {"edit_file", "edit_file_v2", "search_replace", "MultiEdit", "StrReplace", "write", "Write", "delete_file"}
+)
 _FAILED = frozenset({"error", "cancelled"})
 _OUTPUTS = ("output", "contents", "content", "result")
 _SIGNS = {"added": "+", "removed": "-"}
@@ -71,17 +79,33 @@ def _call_blocks(id_: str, tool: Mapping[str, Any], contents: Mapping[str, Any])
     params = _decoded(tool.get("params"))
     known = {**(given if isinstance(given, dict) else {}), **(params if isinstance(params, dict) else {})}
     call_id = str(tool.get("toolCallId") or id_)
-    call = Block(CALL, call_id=call_id, tool=name, input=given or params)
-    call.path = _path(known)
-    call.command = text_of(known, "command") or None if TOOLS.get(name) == "shell" else None
+    call = call_block(call_id, name, known)
+    call.input = given or params
     if name in _EDITS:
         call.changes = _changes(name, known, tool, result, contents)
         call.change = _kind_of_change(name, result)
     yield call
     status = tool.get("status")
     if result is not None or status in _FAILED:
-        text = _output(result) or str(tool.get("error") or "")
-        yield Block(RESULT, text, call_id=call_id, is_error=status in _FAILED, ts=0)
+        made = result_block(call_id, result, is_error=status in _FAILED)
+        made.text, made.ts = made.text or str(tool.get("error") or ""), 0
+        yield made
+
+
+def call_block(call_id: str, tool: str, given: Any) -> Block:
+    """A call with what it was given."""
+    call = Block(CALL, call_id=call_id, tool=tool, input=given)
+    if isinstance(given, dict):
+        call.path = _path(given)
+        call.command = text_of(given, "command") or None if TOOLS.get(tool) == "shell" else None
+        if tool in _EDITS:
+            call.changes, call.change = _changes(tool, given, {}, None, {}), _kind_of_change(tool, None)
+    return call
+
+
+def result_block(call_id: str, result: Any, *, is_error: bool) -> Block:
+    """What a call gave."""
+    return Block(RESULT, _output(result), call_id=call_id, is_error=is_error)
 
 
 def _decoded(value: Any) -> Any:
@@ -105,7 +129,7 @@ def _output(result: Any) -> str:
     if isinstance(result, str):
         return result
     if isinstance(result, dict):
-        return next((text for name in _OUTPUTS if (text := text_of(result, name))), json_of(result))
+        return next((text_of(result, name) for name in _OUTPUTS if isinstance(result.get(name), str)), json_of(result))
     return "" if result is None else json_of(result)
 
 
@@ -113,7 +137,7 @@ def _kind_of_change(name: str, result: Any) -> str:
     before = text_of(result, "beforeContentId") if isinstance(result, dict) else ""
     if before.endswith("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"):  # of nothing
         return "create"
-    return "update" if name == "write" else "edit"
+    return "update" if TOOLS[name] == "write" else "edit"
 
 
 def _changes(
@@ -129,7 +153,7 @@ def _changes(
         chunks = (result.get("diff") or {}).get("chunks") if isinstance(result.get("diff"), dict) else None
         if chunks:
             return [Hunk(text_of(chunk, "diffString").splitlines()) for chunk in chunks]
-    if name == "write":
+    if TOOLS[name] == "write":
         return [Content(lines_of(text_of(given, "contents") or text_of(given, "content")))]
     if "new_string" in given:
         return [Replacement(text_of(given, "old_string"), text_of(given, "new_string"))]

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from hansard.clients.cursor.bubbles import TOOLS, blocks_of, tool_input
-from hansard.clients.generic import CALL, TEXT, Block, GenericClient, Record, Usage
+from hansard.clients.cursor.bubbles import TOOLS, blocks_of, call_block, result_block, tool_input
+from hansard.clients.cursor.chats import workspace_in
+from hansard.clients.generic import TEXT, THINKING, Block, GenericClient, Record, Usage
 from hansard.clients.row_logs import database_root, milliseconds, moment_of, rows_info, text_of_cell
+from hansard.clients.values import string, table
 from hansard.sources.roots import FileKind, Layout
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ _ROWS = "rows"
 _STATE = "state.vscdb"
 _GLOBAL = f"globalStorage/{_STATE}"
 _QUERY = ("<user_query>", "</user_query>")
+_CONTEXT = ("<user_info>", "<system_reminder>", "<git_status>", "<project_layout>", "<rules>")
+_NO_TITLE = "New Agent"
 
 
 class _Memory(Struct):
@@ -57,7 +61,8 @@ class Cursor(GenericClient):
         return [place for place in places if self.open_root(place) is not None]
 
     def open_root(self, path: str) -> Root | None:
-        """The `User` directory with the databases, `~/.cursor` with transcripts, or a directory with one database."""
+        """The `User` directory with the databases, `~/.cursor` with chats and transcripts, or a directory with one database."""
+        from hansard.clients.cursor.chats import chat_files
         from hansard.clients.cursor.transcripts import transcript_files
 
         real = os.path.realpath(os.path.expanduser(path))
@@ -66,18 +71,18 @@ class Cursor(GenericClient):
         if os.path.isdir(workspaces):
             names += [f"workspaceStorage/{name}/{_STATE}" for name in sorted(os.listdir(workspaces)) if name.isalnum()]
         files = [name for name in names if os.path.isfile(os.path.join(real, *name.split("/")))]
-        files += transcript_files(real)
+        files += [*chat_files(real), *transcript_files(real)]
         if not files:
             return None
         layout = Layout(main=_ROWS, folders={}, files=dict.fromkeys(files, FileKind.DATABASE), rows=_ROWS)
-        name = "cursor-transcripts" if files[0].startswith("projects/") else "cursor"
+        name = "cursor-agent" if files[0].startswith(("projects/", "chats/")) else "cursor"
         return database_root(self.name, name, real, layout)
 
     def path_info(self, path: str) -> PathInfo:
         return rows_info(path)
 
     def database_rank(self, path: str) -> int:
-        """The common database has more than those of workspaces, and these more than transcripts."""
+        """The common database has more than those of workspaces and chats, and these more than transcripts."""
         return 0 if path == _GLOBAL else 2 if path.endswith(".jsonl") else 1
 
     def row_logs(self, path: str, place: str, database: ForeignDatabase | None) -> Iterable[RowLog]:
@@ -85,6 +90,10 @@ class Cursor(GenericClient):
             from hansard.clients.cursor.transcripts import transcript_log
 
             return [transcript_log(path, place)]
+        if path.startswith("chats/"):
+            from hansard.clients.cursor.chats import chat_logs
+
+            return chat_logs(place, database)
         from hansard.clients.cursor.databases import database_logs
 
         return database_logs(place, database)
@@ -101,6 +110,8 @@ class Cursor(GenericClient):
             yield _other(said, memory)
         elif "line" in said:
             yield _transcript_line(text_of_cell(said["line"]["value"]))
+        elif "blobs" in said:
+            yield _chat_message(said["id"], text_of_cell(said["blobs"]["data"]), memory)
         else:
             row = said.get("cursorDiskKV") or said["bubble"]
             contents = {item["key"]: item["value"] for item in said.get("contents", ())}
@@ -114,6 +125,10 @@ def _model(name: Any) -> str:
 
 def _other(said: dict[str, Any], memory: _Memory) -> Record:
     kind = str(said.get("fact") or ("update" if "update" in said else "deleted"))
+    if kind == "chat":
+        return _chat(said["chat"], memory)
+    if kind == "project":
+        return Record("project", cwd=string(said["project"], "folder"))
     if kind != "composer":
         return Record("leftover" if kind.startswith("leftover-") else kind)
     header = text_of_cell((said.get("header") or {}).get("value")) or {}
@@ -158,14 +173,57 @@ def _transcript_line(said: dict[str, Any]) -> Record:
         return Record(str(said.get("type") or "control"))
     is_user = said["role"] == "user"
     record = Record("user" if is_user else "assistant", "prompt" if is_user else "reply")
-    for number, item in enumerate(said["message"]["content"]):
+    for item in said["message"]["content"]:
         if item["type"] == "text":
             record.blocks.append(Block(TEXT, _typed(item["text"]) if is_user else item["text"]))
         elif item["type"] == "tool_use":
-            given = item.get("input") or {}
-            record.blocks.append(Block(CALL, call_id=str(item.get("id") or ""), tool=item["name"], input=given))
-            record.blocks[number].path = str(given.get("path") or "") if isinstance(given, dict) else ""
+            record.blocks.append(call_block(str(item.get("id") or ""), item["name"], item.get("input") or {}))
     return record
+
+
+def _chat(facts: dict[str, Any], memory: _Memory) -> Record:
+    memory.model = _model(facts.get("lastUsedModel"))
+    title = string(facts, "title", "name")
+    cwd = string(facts, "cwd", "workspace")
+    return Record(
+        "chat",
+        title="" if title == _NO_TITLE else title,
+        cwd=cwd,
+        ts=milliseconds(facts.get("createdAt")),
+    )
+
+
+def _chat_message(id_: str, said: dict[str, Any], memory: _Memory) -> Record:
+    """A message of the command line; those of the system and about the machine are context."""
+    role, content = said["role"], said["content"]
+    items = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    memory.model = _model(_options(said).get("modelName")) or memory.model
+    record = Record("assistant" if role == "assistant" else "user", uuid=id_, model=memory.model)
+    for item in items:
+        kind = item["type"]
+        memory.model = record.model = _model(_options(item).get("modelName")) or memory.model
+        if kind == "text" and item["text"].strip():
+            record.blocks.append(Block(TEXT, _typed(item["text"]) if role == "user" else item["text"]))
+        elif kind == "reasoning" and item.get("text"):
+            record.blocks.append(Block(THINKING, item["text"]))
+        elif kind == "tool-call":
+            record.blocks.append(call_block(item["toolCallId"], item["toolName"], item.get("args") or {}))
+        elif kind == "tool-result":
+            record.blocks.append(
+                result_block(item["toolCallId"], item.get("result"), is_error=bool(item.get("isError")))
+            )
+    if role == "user":
+        is_context = record.text.startswith(_CONTEXT)
+        if is_context:
+            return Record("context", cwd=workspace_in(record.text))
+        record.role = "prompt"
+    elif role not in ("assistant", "tool"):
+        return Record("context")
+    return record
+
+
+def _options(of: dict[str, Any]) -> dict[str, Any]:
+    return table(table(of, "providerOptions"), "cursor")
 
 
 def _typed(text: str) -> str:

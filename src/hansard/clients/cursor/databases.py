@@ -11,12 +11,12 @@ import os
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
 
 import msgspec
 
 from hansard.clients.lines import REFUSED
 from hansard.clients.row_logs import Body, Content, RowLog, Unit, by_time, log_path, unit_id
+from hansard.clients.values import path_of_uri
 from hansard.lazy_regex import lazy_compile
 
 if TYPE_CHECKING:
@@ -275,18 +275,9 @@ def workspace_folder(place: str) -> str:
     """The folder that a workspace's database is about; empty if there is none, or several."""
     try:
         with open(os.path.join(os.path.dirname(place), "workspace.json"), "rb") as file:
-            return path_of(str(msgspec.json.decode(file.read(1 << 20))["folder"]))
+            return path_of_uri(str(msgspec.json.decode(file.read(1 << 20))["folder"]))
     except (OSError, KeyError, TypeError, *REFUSED):
         return ""
-
-
-def path_of(address: str) -> str:
-    """The path of a `file:` address."""
-    parts = urlsplit(address)
-    if parts.scheme != "file":
-        return ""
-    path = unquote(parts.path)
-    return path[1:] if path[2:3] == ":" else path
 
 
 def _folders(place: str, database: ForeignDatabase) -> dict[str, str]:

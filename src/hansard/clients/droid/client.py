@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hansard.clients.codex.patches import read_patch
 from hansard.clients.entries import Change, Content, Replacement, lines_of
 from hansard.clients.generic import CALL, RESULT, TEXT, THINKING, Block, Record, Usage
 from hansard.clients.imported import ImportedClient, file_name
 from hansard.clients.lines import Lines, joined, length_of
+from hansard.clients.patches import patch_blocks, patch_input
 from hansard.clients.protocol import PathInfo
 from hansard.clients.tools import Edit, Read, Search, Shell, ToolInput, Write, text_of
 from hansard.clients.values import decode_object, milliseconds, string, table, tables, whole
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from hansard.model.tools import ToolKind
 
 _INJECTED = ("<system-reminder>", "Contents of ")
+_SETTINGS = ".settings.json"
+_LARGEST = 64 << 20  # bytes of a file beside another one
 
 
 class Droid(ImportedClient):
@@ -45,17 +48,16 @@ class Droid(ImportedClient):
     }
 
     def parts(self, name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
-        """A log, or the settings of a session as one line."""
-        first = data.lstrip().partition(b"\n")[0]
-        try:
-            start = decode_object(first)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            start = {}
-        if string(start, "type") == "session_start":
-            yield file_name(string(start, "id")), data
-        elif name.endswith(".settings.json") and b'"tokenUsage"' in data:
-            session = name.replace("\\", "/").rpartition("/")[2].removesuffix(".settings.json")
-            yield f"{file_name(session)}.settings", data  # named like the log
+        """A log with the settings of its session, or settings alone; these have the session's id in the log beside them only."""
+        stem = name.removesuffix(_SETTINGS).removesuffix(".jsonl")
+        if session := _session_of(data):
+            yield file_name(session), data
+            settings = _beside(stem + _SETTINGS)
+            if settings and b'"tokenUsage"' in settings:
+                yield f"{file_name(session)}.settings", settings
+        elif name.endswith(_SETTINGS) and b'"tokenUsage"' in data:
+            session = _session_of(_beside(f"{stem}.jsonl")) or stem.replace("\\", "/").rpartition("/")[2]
+            yield f"{file_name(session)}.settings", data
 
     def path_info(self, path: str) -> PathInfo:
         """A file is named after its session."""
@@ -91,11 +93,28 @@ class Droid(ImportedClient):
             case "Edit":
                 return Edit(path, [(text_of(given, "old_str"), text_of(given, "new_str"))])
             case "ApplyPatch":
-                files = list(read_patch(text_of(given, "input")))
-                return Edit(files[0].path, [edit for file in files for edit in file.edits]) if files else None
+                return patch_input(text_of(given, "input"))
             case "Grep" | "Glob":
                 return Search(text_of(given, "pattern") or text_of(given, "patterns"))
         return None
+
+
+def _session_of(log: bytes) -> str:
+    """The id that a log begins with; empty if it is no log."""
+    try:
+        start = decode_object(log.lstrip().partition(b"\n")[0])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ""
+    return string(start, "id") if start.get("type") == "session_start" else ""
+
+
+def _beside(path: str) -> bytes:
+    """A file beside one that is imported; members of archives have none."""
+    try:
+        with open(path if os.path.isabs(path) else "", "rb") as file:
+            return file.read(_LARGEST)
+    except OSError:
+        return b""
 
 
 class _LogLines(Lines):
@@ -152,7 +171,7 @@ def _block(part: dict[str, Any]) -> Iterator[Block]:
             call = Block(CALL, call_id=string(part, "id"), tool=string(part, "name"), input=part.get("input"))
             call.path, call.change, call.changes = _change(call.tool, given)
             call.command = string(given, "command") or None if call.tool == "Execute" else None
-            yield call
+            yield from patch_blocks(call, string(given, "input"), "") if call.tool == "ApplyPatch" else [call]
         case "tool_result":
             content = part.get("content")
             texts = (
@@ -168,7 +187,4 @@ def _change(tool: str, given: dict[str, Any]) -> tuple[str, str, list[Change]]:
         return path, "create", [Content(lines_of(string(given, "content")))]
     if tool == "Edit":
         return path, "edit", [Replacement(string(given, "old_str"), string(given, "new_str"))]
-    if tool == "ApplyPatch":
-        for file in read_patch(string(given, "input")):  # nearly always one
-            return file.path, file.change, file.changes
     return path, "", []

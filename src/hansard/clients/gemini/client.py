@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -11,7 +12,7 @@ from hansard.clients.gemini.decode import Memory, decode
 from hansard.clients.gemini.lines import read_lines
 from hansard.clients.gemini.tools import KINDS, bare_output, tool_input
 from hansard.clients.generic import GenericClient, Record
-from hansard.clients.protocol import NEVER_DELETED, PathInfo
+from hansard.clients.protocol import NEVER_DELETED, PathInfo, SideContent
 from hansard.clients.tools import ToolUse
 from hansard.clients.values import string, table
 from hansard.sources.roots import NOT_KEPT, FileKind, Layout, LayoutFolder, Root
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _AGENTS = LayoutFolder(log=FileKind.AGENT, suffixes={".json": FileKind.AGENT})
 _CHATS = LayoutFolder(log=FileKind.MAIN, suffixes={".json": FileKind.MAIN}, deeper=_AGENTS)
 _PROJECT = LayoutFolder(
-    named={"logs.json": FileKind.OTHER, ".project_root": FileKind.OTHER}, folders={"chats": _CHATS}, deeper=NOT_KEPT
+    named={"logs.json": FileKind.OTHER, ".project_root": FileKind.PROJECT}, folders={"chats": _CHATS}, deeper=NOT_KEPT
 )
 _DAYS = 30  # after which sessions are deleted by default
 _UNITS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30}
@@ -38,10 +39,12 @@ class GeminiCli(GenericClient):
     speaker = "Gemini"
     tools = KINDS
     memory = Memory
+    permission_facts = frozenset({"denials"})
+    cleans_by_records = True
     layout = Layout(
         main="tmp",
         folders={"tmp": LayoutFolder(deeper=_PROJECT)},
-        files={"projects.json": FileKind.OTHER},  # oauth_creds.json and the like are beside it
+        files={"projects.json": FileKind.PROJECT},  # oauth_creds.json and the like are beside it
     )
 
     def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:
@@ -80,6 +83,19 @@ class GeminiCli(GenericClient):
         if len(parts) == 5:
             return PathInfo(parts[3], stem, project)
         return PathInfo(project_dir=project, stem=stem) if "chats" in parts else PathInfo(project_dir=project)
+
+    def side_file(self, kind: str, path: str, data: bytes) -> SideContent:
+        """The directories of projects: their folders are named by a word, or by a hash of the directory."""
+        if kind != FileKind.PROJECT:
+            return SideContent()
+        if path.endswith(".project_root"):
+            return SideContent(folders={path.split("/")[1]: data.decode("utf-8", "replace").strip()})
+        try:
+            listed = table(msgspec.json.decode(data), "projects")
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return SideContent()
+        words = {name: place for place, name in listed.items() if isinstance(name, str)}
+        return SideContent(folders=words | {sha256(place.encode()).hexdigest(): place for place in listed})
 
     def lines(self, pieces: Iterable[bytes], start: int) -> Lines:
         """Lines of a log, or messages of a document."""

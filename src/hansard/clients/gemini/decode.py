@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from hansard.clients.gemini.tools import change_of, output_of, path_of, tool_name, written
+from hansard.clients.documents import BETWEEN, around
+from hansard.clients.gemini.tools import change_of, denied_by, output_of, path_of, tool_name, written
 from hansard.clients.generic import CALL, IMAGE, NOTHING, RESULT, TEXT, THINKING, Block, Record, Usage
 from hansard.clients.state import NAME_LENGTH, digest
 from hansard.clients.values import decode_object, milliseconds, string, table, tables, whole
@@ -32,6 +33,7 @@ class Memory(Struct, gc=False, omit_defaults=True):
 
     seen: dict[str, None] = {}
     live: list[str] = []
+    count: int = 0  # messages so far: of those without ids, the number tells them apart
 
     def is_new(self, *parts: str) -> bool:
         """Note a block; False if it was there before."""
@@ -58,12 +60,9 @@ class Memory(Struct, gc=False, omit_defaults=True):
 
 def decode(line: bytes, memory: Memory) -> Iterator[Record]:
     """The record of one line: a message, or something about the session."""
-    text = line.strip(b", \t\r\n")
-    if text.startswith(b"]"):  # what follows the messages of a document or a snapshot
-        yield _session(decode_object(b'{"":[' + text) if not text.endswith(b"}}") else {})
-        return
-    if text.endswith(b"["):
-        yield Record("$set.messages") if text.startswith(b'{"$set"') else _session(decode_object(text + b"]}"))
+    text = line.strip(BETWEEN)
+    if (facts := around(text)) is not None:  # what is before or after the messages of a document or a snapshot
+        yield Record("$set.messages") if "$set" in facts else _session(facts)
         return
     message = decode_object(text)
     if "$set" in message:
@@ -90,11 +89,12 @@ def _session(facts: dict[str, Any], kind: str = "session") -> Record:
 def _message(message: dict[str, Any], memory: Memory) -> Record:
     kind, key = string(message, "type"), string(message, "id")[:NAME_LENGTH]
     record = Record(kind, ts=milliseconds(message.get("timestamp")), uuid=key)
+    memory.count += 1
     parts = list(_parts(message.get("content")))
     if kind == "gemini":
         record.kind, record.model = "assistant", string(message, "model")
         record.blocks = _answer(message, parts)
-        record.usage = _usage(message)
+        record.usage = _usage(message, key or f"#{memory.count}")
     elif kind == "user":
         record.kind = "user"
         record.blocks = [block for part in parts for block in _given(part)]
@@ -195,6 +195,7 @@ def _call(call: dict[str, Any], call_id: str) -> Iterator[Block]:
             output_of(response, display),
             call_id=call_id,
             is_error=status in ("error", "cancelled") or "error" in table(response, "response"),
+            denied_by=denied_by(output_of(response, display)) if status == "cancelled" else "",
             patch=diff,
             written=changes or None,
             agent_id=string(call, "agentId"),
@@ -202,14 +203,14 @@ def _call(call: dict[str, Any], call_id: str) -> Iterator[Block]:
         )
 
 
-def _usage(message: dict[str, Any]) -> Usage | None:
+def _usage(message: dict[str, Any], key: str) -> Usage | None:
     tokens = table(message, "tokens")
     if not tokens:
         return None
     cached, thought = whole(tokens, "cached"), whole(tokens, "thoughts")
     given = whole(tokens, "input") + whole(tokens, "tool")
     return Usage(
-        string(message, "id"),
+        key,
         string(message, "model"),
         max(0, given - cached),
         whole(tokens, "output") + thought,

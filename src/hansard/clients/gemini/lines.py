@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hansard.clients.documents import DocumentLines, SplitLines, first_line, is_in_document
+from hansard.clients.documents import DocumentLines, SplitLines, first_line, is_in_document, list_start
 from hansard.lazy_regex import lazy_compile
 
 if TYPE_CHECKING:
@@ -12,22 +12,30 @@ if TYPE_CHECKING:
 
     from hansard.clients.lines import Lines
 
-_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_VALUE = rb"(?:%b|[-+.\w]++|\[[^\[\]{}]*+\])" % _STRING
-_BEFORE = lazy_compile(
-    rb'\A\s*+\{(?:\s*+(?!"messages")%b\s*+:\s*+%b\s*+,)*+\s*+"messages"\s*+:\s*+\[' % (_STRING, _VALUE)
-)
-_SNAPSHOT = b'{"$set":{"messages":['
+_NAME = b"messages"
+_SNAPSHOT = lazy_compile(rb'\s*+\{\s*+"\$set"\s*+:\s*+\{')
+_SESSION = lazy_compile(rb'\s*+\{\s*+"(?:sessionId|projectHash|startTime|messages)"\s*+:')
 
 
 def read_lines(pieces: Iterable[bytes], start: int) -> Lines:
     """The records of a document up to 0.38, or of a log, where a snapshot of all messages is one line."""
     first, pieces = first_line(pieces)
     if is_in_document(first) if start else _is_document(first):
-        return DocumentLines(pieces, start, _BEFORE)
-    return SplitLines(pieces, start, lambda line: len(_SNAPSHOT) if line.startswith(_SNAPSHOT) else 0)
+        return DocumentLines(pieces, start, _opening)
+    return SplitLines(pieces, start, _opening_in_line)
 
 
 def _is_document(first: bytes) -> bool:
-    # Only a document has a line with nothing but a bracket.
-    return first.lstrip().partition(b"\n")[0].strip() == b"{" or _BEFORE.match(first) is not None
+    """Whether a file does not begin with a line that is an object by itself."""
+    line, newline, _ = first.lstrip().partition(b"\n")
+    return line.strip() == b"{" or (not newline and _opening(line) > 0)
+
+
+def _opening(data: bytes) -> int:
+    return list_start(data, _NAME, 1)
+
+
+def _opening_in_line(line: bytes) -> int:
+    if _SNAPSHOT.match(line):
+        return list_start(line, _NAME, 2)
+    return _opening(line) if _SESSION.match(line) else 0

@@ -176,6 +176,11 @@ def bare_output(output: str) -> str:
     return text
 
 
+def denied_by(output: str) -> str:
+    """Who refused a call that was cancelled."""
+    return "user" if "User denied" in output[:200] else "interrupted"
+
+
 def output_of(response: Any, display: Any) -> str:
     """What a function's response says."""
     answer = table(response, "response")

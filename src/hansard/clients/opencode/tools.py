@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hansard.clients.entries import Change, hunks_of, lines_of
-from hansard.clients.generic import CALL, RESULT, Block, Content, Replacement
+from hansard.clients.generic import CALL, RESULT, Block, Content, Replacement, with_files
+from hansard.clients.patches import patch_in, patch_input
 from hansard.clients.tools import (
     Ask,
     Edit,
@@ -50,32 +51,30 @@ _DONE = ("completed", "error")
 
 
 def call_blocks(part: Mapping[str, Any], call_id: str) -> Iterator[Block]:
-    """A call and, if it has one, its result; several of both if it changes several files."""
+    """A call and, if it has one, its result."""
     state, tool = part["state"], part["tool"]
     given, metadata = state.get("input") or {}, state.get("metadata") or {}
     text = state.get("output") if state["status"] == "completed" else state.get("error")
     is_error = state["status"] == "error" or tool == "invalid" or bool(metadata.get("exit"))
     times = state.get("time") or {}
-    writes = list(_writes(tool, given, metadata)) or [("", "", [], "")]
-    for number, (path, change, changes, patch) in enumerate(writes, 1):
-        id_ = call_id if number == 1 else f"{call_id}#{number}"
-        yield Block(
-            CALL,
-            call_id=id_,
-            tool=tool,
-            input=given,
-            command=text_of(given, "command") if tool == "bash" else None,
-            path=path or _path(given),
-            change=change,
-            changes=changes,
-            description=text_of(given, "description") if tool == "task" else "",
-            agent_type=text_of(given, "subagent_type") if tool == "task" else "",
-            ts=times.get("start"),
-        )
-        if state["status"] in _DONE:
-            agent = text_of(metadata, "sessionId") if tool == "task" else ""
-            ended = times.get("end", 0)
-            yield Block(RESULT, str(text or ""), call_id=id_, is_error=is_error, patch=patch, agent_id=agent, ts=ended)
+    call = Block(
+        CALL,
+        call_id=call_id,
+        tool=tool,
+        input=given,
+        command=text_of(given, "command") if tool == "bash" else None,
+        path=_path(given),
+        description=text_of(given, "description") if tool == "task" else "",
+        agent_type=text_of(given, "subagent_type") if tool == "task" else "",
+        ts=times.get("start"),
+    )
+    writes = list(_writes(tool, given, metadata))
+    yield from with_files(call, [write[:3] for write in writes])
+    if state["status"] in _DONE:
+        agent = text_of(metadata, "sessionId") if tool == "task" else ""
+        patch = writes[0][3] if len(writes) == 1 else ""
+        ended = times.get("end", 0)
+        yield Block(RESULT, str(text or ""), call_id=call_id, is_error=is_error, patch=patch, agent_id=agent, ts=ended)
 
 
 def _path(given: Mapping[str, Any]) -> str:
@@ -115,6 +114,8 @@ def tool_input(tool: str, given: Any) -> ToolInput | None:  # noqa: PLR0911 - on
         return Write(given["filePath"], given["content"])
     if tool == "edit":
         return Edit(given["filePath"], [(given["oldString"], given["newString"])], facts_of(given, "replaceAll"))
+    if patch := patch_in(given):
+        return patch_input(patch)
     if tool == "multiedit":
         return Edit(given["filePath"], [(edit["oldString"], edit["newString"]) for edit in given["edits"]])
     if tool in ("glob", "grep", "list"):

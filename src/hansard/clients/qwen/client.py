@@ -39,6 +39,7 @@ class QwenCode(GenericClient):
     speaker = "Qwen"
     tools = KINDS
     memory = Memory
+    permission_facts = frozenset({"denials"})
     layout = Layout(main="projects", folders={"projects": _PROJECTS, "tmp": _PROJECTS})
 
     def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:

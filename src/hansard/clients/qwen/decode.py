@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from hansard.clients.gemini.tools import change_of, output_of, path_of, tool_name, written
+from hansard.clients.gemini.tools import change_of, denied_by, output_of, path_of, tool_name, written
 from hansard.clients.generic import CALL, IMAGE, RESULT, TEXT, THINKING, Block, Record, Usage
 from hansard.clients.state import NAME_LENGTH
 from hansard.clients.values import decode_object, milliseconds, string, table, tables, whole
@@ -111,7 +111,8 @@ def _system(record: Record, sub: str, payload: dict[str, Any], memory: Memory) -
 def _telemetry(record: Record, event: dict[str, Any], memory: Memory) -> None:
     given, total = whole(event, "input_token_count"), whole(event, "total_token_count")
     output = total - given if total > given else whole(event, "output_token_count")
-    own = string(event, "response_id") or record.uuid
+    # A relay may give the same id to all answers.
+    own = "@".join(filter(None, (string(event, "response_id"), string(event, "event.timestamp")))) or record.uuid
     record.is_aside = "#" in string(event, "prompt_id")
     key = own if record.is_aside else memory.key(given, output, own, is_answer=False)
     record.usage = _usage(key, string(event, "model"), given, output, whole(event, "cached_content_token_count"))
@@ -158,6 +159,7 @@ def _given(part: dict[str, Any], result: dict[str, Any]) -> Iterator[Block]:
             output_of(response, display),
             call_id=string(response, "id") or string(result, "callId"),
             is_error=string(result, "status") in ("error", "cancelled") or "error" in table(response, "response"),
+            denied_by=denied_by(output_of(response, display)) if string(result, "status") == "cancelled" else "",
             patch=diff,
             written=changes or None,
         )

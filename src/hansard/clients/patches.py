@@ -1,20 +1,23 @@
-"""The patches of `apply_patch`: what each does to which files."""
+"""The patches of `apply_patch`, which several clients have: what each does to which files."""
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
+from typing import Any
 
 from msgspec import Struct
 
 from hansard.clients.entries import Change, Content, Hunk
+from hansard.clients.generic import Block, with_files
+from hansard.clients.tools import Edit, Patch, Write
 from hansard.lazy_regex import lazy_compile
 
 BEGIN, END = "*** Begin Patch", "*** End Patch"
 _FILE = lazy_compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\r?$")
+_PARAMETERS = ("input", "patch", "patchText")
 _MOVE = "*** Move to: "
 _MOST_FILES = 500
-_UPDATED = "Success. Updated the following files:\n"
-_HEAD = 400  # characters before that
 
 
 class FilePatch(Struct, frozen=True):
@@ -39,6 +42,13 @@ class FilePatch(Struct, frozen=True):
         return [Hunk(hunk) for hunk in self.hunks] if self.action == "Update" else []
 
     @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """What else happens to the file."""
+        if self.action == "Delete":
+            return (("deleted", "yes"),)
+        return (("moved to", self.moved_to),) if self.moved_to else ()
+
+    @property
     def edits(self) -> list[tuple[str, str]]:
         """The text of each hunk before and after."""
         return [("\n".join(_side(hunk, "-")), "\n".join(_side(hunk, "+"))) for hunk in self.hunks]
@@ -56,13 +66,34 @@ def patch_of(command: str) -> str:
     return command[start : end + len(END)] if is_patch else ""
 
 
-def listed_files(output: str) -> int:
-    """How many files an output of `apply_patch` says were changed; 0 for any other output."""
-    start = output.find(_UPDATED, 0, _HEAD)
-    if start < 0:
-        return 0
-    lines = output[start + len(_UPDATED) :].strip("\n").split("\n")
-    return min(sum(line[:2] in ("A ", "M ", "D ") for line in lines), _MOST_FILES)
+def patch_in(given: Any) -> str:
+    """The patch that a call was given, by itself or as one of its parameters; empty if there is none."""
+    texts = (given,) if isinstance(given, str) else map(given.get, _PARAMETERS) if isinstance(given, dict) else ()
+    return next((text for text in texts if isinstance(text, str) and BEGIN in text), "")
+
+
+def patch_blocks(call: Block, patch: str, folder: str) -> list[Block]:
+    """A call with the files that a patch changes; relative paths are in `folder`."""
+    files = [(absolute(folder, one.moved_to or one.path), one.change, one.changes) for one in read_patch(patch)]
+    return with_files(call, files)
+
+
+def patch_input(patch: str) -> Patch | None:
+    """A patch as it is shown; None if it names no file."""
+    files = [
+        Write(one.path, "\n".join(line[1:] for hunk in one.hunks for line in hunk))
+        if one.action == "Add"
+        else Edit(one.path, one.edits, one.facts)
+        for one in read_patch(patch)
+    ]
+    return Patch(files) if files else None
+
+
+def absolute(folder: str, path: str) -> str:
+    """A path that a client wrote relative to a folder, perhaps of Windows."""
+    if not path or path.startswith(("/", "~")) or path[1:3] == ":\\" or not folder:
+        return path
+    return f"{folder.rstrip(chr(92))}\\{path}" if "\\" in folder else posixpath.normpath(posixpath.join(folder, path))
 
 
 def read_patch(patch: str) -> Iterator[FilePatch]:
