@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec import Struct
 
 from hansard.errors import UsageError
@@ -103,6 +105,20 @@ class BlameReport(Struct, frozen=True):
     counts: dict[str, int]  # lines by certainty
     cost_usd: PlainDecimal | None  # of all lines; None: no line has a price
     is_lower_bound: bool = False  # some of these messages have no final usage record
+
+    def ranges(self) -> Iterator[list[BlamedLine]]:
+        """Group adjacent lines with the same origin."""
+        found: list[BlamedLine] = []
+        for line in self.lines:
+            if found:
+                last = found[-1]
+                same = (line.commit, line.certainty, line.edit) == (last.commit, last.certainty, last.edit)
+                if not same or line.number != last.number + 1:
+                    yield found
+                    found = []
+            found.append(line)
+        if found:
+            yield found
 
 
 class CommitReport(Struct, frozen=True):

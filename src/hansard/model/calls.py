@@ -107,6 +107,10 @@ class FileHistory(Struct, frozen=True):
     last_at: Timestamp | None
     page: CallPage
 
+    @property
+    def next_cursor(self) -> str | None:
+        return self.page.next_cursor
+
 
 class ToolSums(Struct, frozen=True):
     """Totals of one tool's calls, or of all calls."""

@@ -35,7 +35,7 @@ class ExplainedLine(Struct, frozen=True):
     root: str
     transcript: str
     generation: int
-    state: str  # live, gone; rewritten for former generations
+    state: str  # live, gone, freed; rewritten for former generations
     offset: int
     length: int
     uuid: str | None

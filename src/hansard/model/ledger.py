@@ -193,9 +193,9 @@ class Blocks(Struct, frozen=True):
 
 
 class Limit(Struct, frozen=True):
-    """How much may be spent in a period, by a project or overall."""
+    """How much may be spent in a period, by a project or overall; or by each session."""
 
-    period: str  # day, week, month
+    period: str  # day, week, month, session
     limit_usd: PlainDecimal
     warn_at: PlainDecimal  # share of the limit from which it counts as near
     project: str | None = None  # a path, or part of one
@@ -204,7 +204,7 @@ class Limit(Struct, frozen=True):
 class Budget(Struct, frozen=True):
     """A configured limit and how much of it is spent."""
 
-    period: str  # day, week, month
+    period: str  # day, week, month, session
     project: str | None  # None: everything
     limit_usd: PlainDecimal
     spent_usd: PlainDecimal | None  # None if nothing has a price
@@ -215,6 +215,11 @@ class Budget(Struct, frozen=True):
     since: Timestamp
     until: Timestamp | None = None  # the end of the period, exclusive
     forecast_usd: PlainDecimal | None = None  # at its end, if spending goes on at the same rate; None: too early to say
+
+    @property
+    def is_pressing(self) -> bool:
+        """Whether it is near or over its limit, or will be over it at this rate."""
+        return self.state != "ok" or (self.forecast_usd is not None and self.forecast_usd > self.limit_usd)
 
 
 class CurrentTotal(Struct, frozen=True):

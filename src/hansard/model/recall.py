@@ -38,7 +38,7 @@ class RecalledSession(Struct, frozen=True):
     errors: int
     passages: tuple[RecalledPassage, ...]
     matches: int  # its blocks among the candidates
-    outcome: str  # the last reply that has words of the question, or the last one; only of the first few
+    outcome: str  # of the replies that end a turn the piece that answers best; only of the first few
 
 
 class Recollection(Struct, frozen=True):

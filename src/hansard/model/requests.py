@@ -32,7 +32,7 @@ FILE_SORTS = ("last", "changes", "lines", "sessions", "path")
 CALL_SORTS = ("newest", "slowest")
 CALL_KINDS = ("all", "changes", "errors")
 SEARCH_SORTS = ("best", "newest")
-SOURCE_STATES = ("live", "gone", "rewritten")
+SOURCE_STATES = ("live", "gone", "freed", "rewritten")
 PROMPT_SOURCES = ("prompt", "queued", "command", "bash", "history")
 USAGE_SORTS = {
     "key": "by the row's key; times in order",
@@ -132,7 +132,7 @@ class Conditions(Struct, frozen=True, kw_only=True):
     source_state: Annotated[
         str | None,
         about(
-            "Whether the transcript is on disk (live), deleted (gone) or shortened (rewritten).",
+            "Whether the transcript is on disk (live), deleted (gone), removed by `hansard free` (freed) or shortened (rewritten).",
             choices=SOURCE_STATES,
             http="state",
         ),
@@ -218,7 +218,7 @@ class SessionGroupsRequest(Query, frozen=True, kw_only=True):
 class ProjectsRequest(Struct, frozen=True, kw_only=True):
     """All projects."""
 
-    text: Annotated[str | None, about("Part of the path.")] = None
+    text: Annotated[str | None, about("Part of the path; fields such as client:codex select sessions.")] = None
     since: Annotated[datetime | None, at_or_after("With sessions active at")] = None
     until: Annotated[datetime | None, before("With sessions active before")] = None
 
@@ -229,7 +229,9 @@ class _Changes(Dated, frozen=True, kw_only=True):
 
 
 class _FilesText(_Changes, frozen=True):
-    text: PathWords = None
+    text: Annotated[
+        str | None, about("Only files with all these words in their path; fields such as client:codex select calls.")
+    ] = None
 
 
 class FilesRequest(_FilesText, frozen=True, kw_only=True):

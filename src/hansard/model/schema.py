@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from hansard.model.audit import AuditReport
 from hansard.model.display import Display
 from hansard.model.search import UNWRITTEN
 
@@ -63,3 +64,9 @@ def display_schema(*, strict: bool = False) -> Schema:
         **top,
         "$defs": definitions,
     }
+
+
+def audit_schema() -> Schema:
+    """The schema of an audit report."""
+    (top,), definitions = schema_components([AuditReport])
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **top, "$defs": definitions}

@@ -53,6 +53,13 @@ class Hit(Struct, frozen=True):
         return {name: getattr(self, name) for name in self.__struct_fields__ if name not in UNWRITTEN}
 
 
+class TeamHit(Hit, frozen=True, kw_only=True):
+    """A text that a search in a team's database found."""
+
+    machine: str
+    person: str
+
+
 class SessionHits(Struct, frozen=True):
     """A session and its best hits."""
 

@@ -20,7 +20,7 @@ class Session(Struct, frozen=True):
     ended_at: Timestamp | None
     prompts: int
     commands: int
-    messages: int  # the same as api_messages
+    messages: int  # answers of the model: api_messages, or more where not each of them states its usage
     tool_calls: int
     tool_errors: int
     api_errors: int
@@ -40,7 +40,7 @@ class Session(Struct, frozen=True):
     lower_bound_messages: int
     cost_usd: PlainDecimal | None  # of what has a price; None if nothing has
     unpriced_models: tuple[str, ...]  # their usage is not in cost_usd
-    source_state: str  # live, gone, rewritten (the file exists but lacks some of it)
+    source_state: str  # live, gone, freed, rewritten (the file exists but lacks some of it)
     cwd: str
     branch: str
     branches: tuple[str, ...]

@@ -23,8 +23,10 @@ class Kind(StrEnum):
     MODEL = "model"
     TOOL = "tool"
     COUNT = "count"
+    BYTES = "bytes"
     ROUNDED = "rounded"  # a count abbreviated to its first digits
     PERCENT = "percent"
+    SHARE = "share"  # a part of the whole, from 0 to 1
     MONEY = "money"
     COST = "cost"  # a `Cost`
     TIME = "time"
@@ -34,7 +36,7 @@ class Kind(StrEnum):
 
 
 _TEXTS = frozenset(
-    {Kind.TEXT, Kind.LABEL, Kind.TITLE, Kind.ID, Kind.PROJECT, Kind.PATH, Kind.MODEL, Kind.TOOL, Kind.TIME}
+    {Kind.TEXT, Kind.LABEL, Kind.TITLE, Kind.ID, Kind.PROJECT, Kind.PATH, Kind.MODEL, Kind.TOOL, Kind.SHARE, Kind.TIME}
 )
 
 
@@ -53,6 +55,7 @@ class Column(Struct, frozen=True):
     kind: Kind = Kind.TEXT
     least: int | None = None  # may be cut down to this width; None: never cut
     rank: int = 0  # above 0: may be omitted, highest first
+    width: int | None = None  # in lists that are drawn row by row; None: what the other columns leave
     style: str | None = None
     right: bool = False  # text aligned like a number
     mark: Callable[[str], str] | None = None  # highlights parts of a cell that already has its final width
@@ -66,12 +69,14 @@ class Column(Struct, frozen=True):
 
 
 class Link(Struct, frozen=True):
-    """A cell with a link, a longer text to show on demand, and a small addition beside it."""
+    """A cell with a link, a longer text to show on demand, a small addition beside it, and the name of an icon before it."""
 
     value: Any
     href: str | None = None
     title: str = ""
     more: str = ""
+    css: str = ""  # the CSS class of this cell in HTML
+    icon: str = ""
 
 
 class Table(Struct, frozen=True):
@@ -82,3 +87,4 @@ class Table(Struct, frozen=True):
     totals: Sequence[Any] | None = None
     notes: Sequence[tuple[str, str]] = ()  # notes about the figures, each with its mark
     styles: Mapping[int, str] = MappingProxyType({})  # of rows with a style of their own
+    headings: Mapping[int, Any] = MappingProxyType({})  # of groups, by the number of their first row
