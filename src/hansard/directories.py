@@ -31,7 +31,7 @@ def user_directory(purpose: str) -> str:
     """Hansard's `data` or `config` directory, as platformdirs defines it."""
     system: str = sys.platform  # a plain str, or the type checker sees only the branch of its own system
     named = os.environ.get(f"XDG_{purpose.upper()}_HOME", "")
-    # By hand where that is easy: importing platformdirs would cost every command a tenth of its time.
+    # By hand where that is easy: importing platformdirs would take a tenth of every command's time.
     if named.strip() and system == "linux":
         return os.path.join(named, "hansard")
     if not named.strip() and system in _USUAL:

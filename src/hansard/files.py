@@ -1,4 +1,4 @@
-"""Private files, which only their owner may read, and a lock between processes that is one of them.
+"""Private files, which only their owner can read, and a lock between processes.
 
 The status line and hooks import this, so the imports are few.
 """
@@ -6,6 +6,7 @@ The status line and hooks import this, so the imports are few.
 from __future__ import annotations
 
 import os
+import stat
 import time
 
 TYPE_CHECKING = False  # `typing` would be the largest import
@@ -14,14 +15,15 @@ if TYPE_CHECKING:
 
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
-_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK
 _STEP = 0.1  # seconds after which ctrl-c is noticed
 
 
 class FileLock:
-    """A lock to hold in a `with`, which gives False when another process holds it and does not release it in time.
+    """A lock to hold in a `with`; it gives False if another process does not release it in time.
 
-    It is an exclusive transaction on an empty SQLite file of its own, so the operating system releases it when its holder
+    It is an exclusive transaction on an empty SQLite file, so the operating system releases it when its holder
     dies, on every platform.
     """
 
@@ -43,11 +45,11 @@ class FileLock:
 
 
 def _take(path: str, wait_seconds: float) -> apsw.Connection | None:
-    """The lock; None where another has it for all of this time."""
+    """The lock; None if another process held it all the time."""
     import apsw
 
-    # SQLite's word for "no link" is about the whole path. Only SQLite creates the file: a process that
-    # closes a file lets go of all its locks on it.
+    # NOFOLLOW applies to the whole path. Only SQLite creates the file: a process that
+    # closes a file releases all its locks on it.
     place = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
     db = apsw.Connection(place, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_NOFOLLOW)
     try:
@@ -74,7 +76,7 @@ def _restrict(path: str) -> None:
 
 
 def make_private_folder(path: str) -> None:
-    """Make a folder, and those above it that are missing, for its owner only."""
+    """Create a folder and its missing parents, for their owner only."""
     if os.path.isdir(path):
         return
     above = os.path.dirname(path)
@@ -99,8 +101,39 @@ def write_private(path: str, content: bytes) -> None:
         raise
 
 
+def overwrite_and_remove(path: str) -> None:
+    """Remove a file, its bytes first; a link is removed itself, and a file that has another name keeps its bytes."""
+    try:
+        # What is there may be exchanged at any moment: a link is not followed, and a pipe does not block.
+        file = os.open(path, os.O_RDWR | _NO_LINK | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except FileNotFoundError:
+        return
+    except OSError:
+        if os.path.isfile(path) and not os.path.islink(path):
+            raise
+        _remove(path)
+        return
+    try:
+        status = os.fstat(file)
+        if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
+            left = status.st_size
+            while left > 0:
+                left -= os.write(file, bytes(min(left, 1 << 20))) or left
+            os.fsync(file)
+    finally:
+        os.close(file)
+    _remove(path)
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
+
+
 def remove_stale_partials(folder: str) -> None:
-    """Remove what killed processes left of `write_private`."""
+    """Remove partial files of killed processes."""
     for name in os.listdir(folder):
         stem, _, suffix = name.rpartition(".")
         pid = stem.rpartition(".")[2]

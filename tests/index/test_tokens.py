@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import apsw
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,14 +12,7 @@ from hansard.clients.claude_code.decode import items
 from hansard.clients.claude_code.texts import TextFold
 from hansard.clients.lines import ParsedLine
 from hansard.index.tokens import fold, searchable, tokens
-
-FTS5 = apsw.Connection(":memory:").fts5_tokenizer("unicode61", ["remove_diacritics", "2"])
-
-
-def indexed(text: str) -> list[str]:
-    """The tokens that FTS5 cuts a prepared text into."""
-    found = FTS5(searchable(text), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False)
-    return [str(token[0]) for token in found]
+from hansard.index.tokens import words as indexed
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 import apsw
+import zstandard
 
-from hansard.record import schema
+from hansard.record import chain, schema
 from hansard.sources.tail import Mark
 from hansard.storage.sqlite import connect
 
@@ -76,6 +77,29 @@ def flip(place: Path, table: str, number: int, at: int = -1) -> None:
         db.execute(f"UPDATE {table} SET data = ? WHERE id = ?", (bytes(data), number))
 
 
+def found(folder: Path, word: bytes) -> list[str]:
+    """Where a word is in the files of a folder: in raw bytes, or in any frame of zstd that is in them, or was."""
+    hits = []
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() or not path.is_file():
+            continue
+        data = path.read_bytes()
+        name = str(path.relative_to(folder))
+        if word in data:
+            hits.append(name)
+        start = data.find(zstandard.FRAME_HEADER)
+        while start >= 0:
+            # Frames lie across pages, so only their beginnings may be readable.
+            raw = bytearray()
+            with suppress(zstandard.ZstdError), zstandard.ZstdDecompressor().stream_reader(data[start:]) as reader:
+                while piece := reader.read(1 << 13):
+                    raw += piece
+            if word in raw:
+                hits.append(f"{name} at {start}")
+            start = data.find(zstandard.FRAME_HEADER, start + 1)
+    return hits
+
+
 def chunk_pages(place: Path) -> list[int]:
     """The numbers of all pages that hold chunks, from 0."""
     with closing(connect(str(place), readonly=True)) as db:
@@ -89,6 +113,18 @@ def flip_bit(place: Path, bit: int) -> None:
         (byte,) = file.read(1)
         file.seek(-1, 1)
         file.write(bytes([byte ^ 1 << bit % 8]))
+
+
+_SEEDS = 8  # the layout with which entries have seeds in their hashes
+
+
+def _chain_without_seeds(db: apsw.Connection) -> None:
+    db.execute(
+        "CREATE TEMP TABLE seed (kind, ref, seed);"
+        " CREATE TEMP TRIGGER no_seeds BEFORE INSERT ON seed BEGIN SELECT raise(IGNORE); END;"
+        " DELETE FROM entry; DELETE FROM revision; UPDATE store SET revision = revision + 1"
+    )
+    chain.begin(db, db.execute("SELECT store_id FROM store").get, "2026-01-01T00:00:00.000Z")
 
 
 def as_older_layout(place: Path, version: int) -> None:
@@ -111,6 +147,8 @@ def as_older_layout(place: Path, version: int) -> None:
             "UPDATE chunk SET data = (SELECT s.data FROM new.chunk c JOIN new.chunk s ON s.id = c.source WHERE c.id = chunk.id)"
             " WHERE id IN (SELECT id FROM new.chunk WHERE source IS NOT NULL)"
         )
+        if schema.LINEAGE_VERSION <= version < _SEEDS:
+            _chain_without_seeds(db)
     for suffix in ("-wal", "-shm"):
         place.with_name(place.name + suffix).unlink(missing_ok=True)
     old.replace(place)

@@ -2,8 +2,8 @@
 
     python crashing.py WORK CONFIG TEMPLATE OUT STRIDE
 
-WORK is "sync", "staged" (a large first sync, the newest part first), "rebuild", "repair" or "remark". A copy of the store TEMPLATE is made for each run, under OUT. The n-th run is killed at the n-th
-moment: right before or right after a commit of any of the databases, or before a file is replaced or removed. Of the moments before a
+WORK is "sync", "staged" (a large first sync, the newest part first), "rebuild", "repair", "remark" or "erase". A copy of the store TEMPLATE is made for each run, under OUT. The n-th run is killed at the n-th
+moment: right before or right after a commit of any of the databases, or before a file is replaced, removed or overwritten. Of the moments before a
 commit each STRIDE-th is taken: what is on the disk then is what the commit before it left, and frames of a log that nothing refers to. When a run has
 no such moment left the work was finished. The names of the copies are printed, one per line.
 """
@@ -14,12 +14,17 @@ import itertools
 import os
 import shutil
 import signal
+import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
+if TYPE_CHECKING:
+    from tests.sync.making import Tree
+
+PROJECT = Path(__file__).resolve().parents[2]
 MOMENTS = ("before", "after", "files")
 SMALL = 6_000  # bytes per commit: many of them in a small history
 
@@ -48,14 +53,16 @@ def _die_at(moment: str, number: int) -> None:
             db.set_wal_hook(after)
 
     if moment == "files":
-        for name in ("unlink", "replace", "link"):
-            real = getattr(os, name)
+        from hansard.sync import overwriting
+
+        for module, name in ((os, "unlink"), (os, "replace"), (os, "link"), (overwriting, "_write")):
+            real = getattr(module, name)
 
             def wrapped(*given: Any, _real: Any = real, **named: Any) -> None:
                 passed()
                 _real(*given, **named)
 
-            setattr(os, name, wrapped)
+            setattr(module, name, wrapped)
     else:
         apsw.connection_hooks.append(hook)
 
@@ -78,6 +85,11 @@ def _work(work: str, config: str, home: str) -> None:
         verify(home, open_roots([config]), VerifyRequest(repair=True))
     elif work == "rebuild":
         rebuild(home, workers=False)
+    elif work == "erase":
+        from hansard.sync.erasing import erase
+        from tests.sync.secrets import SECRET, order_for
+
+        erase(home, lambda record: order_for(record, SECRET))
     elif work == "remark":
         from hansard.sync.remarking import naming, remark
         from tests.sync.hard import OLD
@@ -119,6 +131,16 @@ def crash(work: str, config: str, template: str, out: str, stride: str) -> list[
                 raise SystemExit(f"{home}: ended with {status}, not by the kill")
             left.append(home)
     return left
+
+
+def crashed_stores(work: str, tree: Tree, template: Path, out: Path, soak: int) -> list[Path]:
+    """Every store that was left behind, by runs of this script."""
+    out.mkdir()
+    command = [sys.executable, __file__, work, str(tree.config), str(template), str(out), "1" if soak > 1 else "4"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PROJECT / "src"), str(PROJECT)])}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    return [Path(line) for line in done.stdout.splitlines()]
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TABLES = (
-    "transcripts records blocks messages usage usage_copies tool_calls prompts compactions summaries sidechains agent_refs sightings shared_records issues "
+    "transcripts records blocks messages usage usage_copies tool_calls prompts compactions permissions summaries sidechains agent_refs sightings shared_records issues "
     "record_kinds drift side_files todos session_usage session_costs rates spending sessions session_tools session_files agents links "
     "originals remarks"
 ).split()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -23,13 +22,12 @@ from hansard.sync.remarking import naming, remark
 from hansard.sync.verify import verify as verify_store
 from hansard.workers import Worker
 from tests.record.making import chunk_pages, flip_bit
+from tests.sync.crashing import PROJECT, crashed_stores
 from tests.sync.dumping import Dump, assert_same, dump
 from tests.sync.hard import BRANCH, FORK, OLD, files
 from tests.sync.making import Tree, assistant, main_path, raw, session, user
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the runs that die are forks")
-
-PROJECT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -38,23 +36,6 @@ def crashed(tree: Tree) -> Tree:
     for path, content in files().items():
         tree.write(path, content)
     return tree
-
-
-def _crash(work: str, tree: Tree, template: Path, out: Path, soak: int) -> list[Path]:
-    out.mkdir()
-    command = [
-        sys.executable,
-        str(Path(__file__).with_name("crashing.py")),
-        work,
-        str(tree.config),
-        str(template),
-        str(out),
-        "1" if soak > 1 else "4",
-    ]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PROJECT / "src"), str(PROJECT)])}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    assert done.returncode == 0, done.stderr
-    return [Path(line) for line in done.stdout.splitlines()]
 
 
 def _repaired(config: Path, home: Path, expected: Dump) -> None:
@@ -71,7 +52,7 @@ def _repaired(config: Path, home: Path, expected: Dump) -> None:
 def test_a_first_sync(crashed: Tree, tmp_path: Path, work: str, soak: int) -> None:
     crashed.sync()
     expected = dump(crashed.home)
-    homes = _crash(work, crashed, tmp_path / "none", tmp_path / "out", soak)
+    homes = crashed_stores(work, crashed, tmp_path / "none", tmp_path / "out", soak)
     assert len(homes) > 15
     for home in homes:
         _repaired(crashed.config, home, expected)
@@ -88,7 +69,7 @@ def test_an_increment(crashed: Tree, tmp_path: Path, soak: int) -> None:
     crashed.place(main_path(BRANCH)).unlink()
     crashed.sync()
     expected = dump(crashed.home)
-    homes = _crash("sync", crashed, template, tmp_path / "out", soak)
+    homes = crashed_stores("sync", crashed, template, tmp_path / "out", soak)
     assert len(homes) > 8
     for home in homes:
         _repaired(crashed.config, home, expected)
@@ -98,7 +79,7 @@ def test_an_increment(crashed: Tree, tmp_path: Path, soak: int) -> None:
 def test_a_rebuild(crashed: Tree, tmp_path: Path, soak: int) -> None:
     crashed.sync()
     expected = dump(crashed.home)
-    homes = _crash("rebuild", crashed, crashed.home, tmp_path / "out", soak)
+    homes = crashed_stores("rebuild", crashed, crashed.home, tmp_path / "out", soak)
     assert len(homes) > 20
     for home in homes:
         _repaired(crashed.config, home, expected)
@@ -129,7 +110,7 @@ def test_a_repair(tree: Tree, tmp_path: Path, soak: int) -> None:
     for page in chunk_pages(record):
         flip_bit(record, page * PAGE_SIZE * 8 + 40_001)
     damaged = record.read_bytes()
-    homes = _crash("repair", tree, tree.home, tmp_path / "out", soak)
+    homes = crashed_stores("repair", tree, tree.home, tmp_path / "out", soak)
     assert len(homes) > 20
     for number, home in enumerate(homes):
         copy = Tree(tree.config, home)
@@ -151,7 +132,7 @@ def test_a_remark(crashed: Tree, tmp_path: Path, soak: int) -> None:
     template = shutil.copytree(crashed.home, tmp_path / "template")
     remark(str(crashed.home), naming(OLD, "Mine"))
     with_it = dump(crashed.home)
-    homes = _crash("remark", crashed, template, tmp_path / "out", soak)
+    homes = crashed_stores("remark", crashed, template, tmp_path / "out", soak)
     assert len(homes) > 4
     for home in homes:
         with Record.open(str(home / "record.db"), readonly=True) as record:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 import hansard
 from hansard.record.store import Record
@@ -179,10 +180,10 @@ def test_many_logs_begin_as_one_by_one(tmp_path: Path) -> None:
             several.start_logs(1, [])
         for record in (one, several):
             assert [item.path for item in record.generations()] == ["projects/first.jsonl", *paths]
-        assert [item._replace(started_at="") for item in several.generations()] == [
-            item._replace(started_at="") for item in one.generations()
+        assert [replace(item, started_at="") for item in several.generations()] == [
+            replace(item, started_at="") for item in one.generations()
         ]
-        assert several.entries() == one.entries()
+        assert [entry[:-1] for entry in several.entries()] == [entry[:-1] for entry in one.entries()]
         assert several.known(1) == one.known(1)
         with several.writing():
             several.append(3, b"{}\n")

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct, field
 
 from hansard.changes.json_text import dump_like, load_object, take_out
-from hansard.changes.plan import ChangeSet, Rename, Write, check_place, file_pieces
+from hansard.changes.plan import ChangeSet, Mode, Rename, Write, check_place, file_pieces
 from hansard.errors import HansardError, StoreBusy, StoreUnusable, UsageError
 from hansard.files import DIRECTORY_MODE, FILE_MODE, FileLock
 
@@ -27,14 +27,14 @@ APPLYING, APPLIED, UNDOING = "applying", "applied", "undoing"
 class Done(Struct):
     """A step as the journal has it, written down before it is done."""
 
-    kind: str  # write, rename
+    kind: str  # write, rename, mode
     path: str
     target: str = ""  # rename: the new place; write: the file that becomes the new content
     merge: str = ""
     before: str | None = None  # hash of the content; None: there was no file
-    after: str = ""
+    after: str = ""  # likewise; mode: the new mode
     size: int = 0  # of the new content
-    mode: int = FILE_MODE
+    mode: int = FILE_MODE  # that it had
     mtime_ns: int = 0
     made: list[str] = field(default_factory=list)  # folders that had to be made, the outermost first
     entries: list[str] = field(default_factory=list)  # rename of a folder: what was in it
@@ -97,6 +97,14 @@ def list_journals(home: str, purpose: str) -> list[Journal]:
     return [item for item in _read_all(os.path.join(home, FOLDER)) if item.purpose == purpose]
 
 
+def undo(home: str, journal: Journal) -> Undone:
+    """Undo what a journal describes, except for what others have changed since."""
+    with journals(home) as opened:
+        found = [item for item in opened.find(journal.purpose) if item.id == journal.id]
+        # Opening the journals finishes an undo that was interrupted; then there is nothing left to undo.
+        return opened.undo(found[0]) if found else Undone(journal.title, (), (), ())
+
+
 def _read_all(folder: str) -> list[Journal]:
     found = []
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
@@ -149,6 +157,8 @@ class Journals:
                 if isinstance(step, Rename):
                     check_place(step.target, changes.bases)
                     self._rename(journal, step)
+                elif isinstance(step, Mode):
+                    self._chmod(journal, step)
                 else:
                     self._write(journal, step)
             journal.state = APPLIED
@@ -202,6 +212,12 @@ class Journals:
         os.rename(step.path, step.target)
         _sync_folder(folder)
 
+    def _chmod(self, journal: Journal, step: Mode) -> None:
+        found = os.lstat(step.path)
+        journal.steps.append(Done("mode", step.path, after=f"{step.mode:o}", mode=stat.S_IMODE(found.st_mode)))
+        self._note(journal)
+        os.chmod(step.path, step.mode)
+
     # -- going back
 
     def undo(self, journal: Journal) -> Undone:
@@ -229,6 +245,8 @@ class Journals:
                 _check_places(done, journal.bases)
                 if done.kind == "rename":
                     self._rename_back(done, restored, merged, left)
+                elif done.kind == "mode":
+                    _chmod_back(done, restored, left)
                 else:
                     self._write_back(journal, number, done, restored, merged, left)
             except UsageError as error:
@@ -340,6 +358,16 @@ class Journals:
         _copy((msgspec.json.encode(journal),), f"{path}.new", FILE_MODE)
         os.replace(f"{path}.new", path)
         _sync_folder(self._place(journal))
+
+
+def _chmod_back(done: Done, restored: list[str], left: list[str]) -> None:
+    found = _status(done.path)
+    now = f"{stat.S_IMODE(found.st_mode):o}" if found is not None else ""
+    if now == done.after:
+        os.chmod(done.path, done.mode)
+        restored.append(done.path)
+    elif now != f"{done.mode:o}":  # unless it was killed before the change
+        left.append(done.path)
 
 
 def _check_places(done: Done, bases: list[str]) -> None:

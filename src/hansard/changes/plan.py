@@ -33,7 +33,14 @@ class Rename(Struct, frozen=True):
     target: str
 
 
-Step = Write | Rename
+class Mode(Struct, frozen=True):
+    """Give a file or folder other permissions."""
+
+    path: str
+    mode: int
+
+
+Step = Write | Rename | Mode
 
 
 class ChangeSet(Struct, frozen=True):
@@ -99,6 +106,8 @@ def preview(changes: ChangeSet) -> list[str]:
     for step in changes.steps:
         if isinstance(step, Rename):
             lines += [f"rename {step.path}", f"    to {step.target}"]
+        elif isinstance(step, Mode):
+            lines.append(f"chmod {step.mode:o} {step.path}")
         else:
             lines += _differences(step)
     return lines

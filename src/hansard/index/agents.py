@@ -1,4 +1,4 @@
-"""Subagents: which tool call made each of them, at any depth, by the best evidence there is."""
+"""Subagents: the tool call that started each, at any depth, by the best available evidence."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class _Agent:
 
 
 def derive_agents(db: Sql, session_id: str, parts: list[Part]) -> None:
-    """Make the rows of a session's subagents again."""
+    """Derive the rows of a session's subagents."""
     db.execute("DELETE FROM agents WHERE session_id = ?", (session_id,))
     agents = _found(db, parts)
     if not agents:
         return
-    # Ids depend on the order of syncs; where calls are equally good, the paths decide.
+    # Ids depend on the order of syncs, so paths decide between equal calls.
     owners = {part.id: (part.agent_id, part.path, part.root) for part in parts}
     mains = sorted((part.id for part in parts if not part.agent_id), key=owners.__getitem__)
     makers = {call: agent.agent_id for agent in reversed(agents.values()) for call in agent.calls}
@@ -101,7 +101,7 @@ def derive_agents(db: Sql, session_id: str, parts: list[Part]) -> None:
 def _found(db: Sql, parts: list[Part]) -> dict[str, _Agent]:
     """Every subagent of the session: one per agent transcript, one per sidechain inside a main transcript.
 
-    Progress records also repeat the lines of subagents whose transcripts are there.
+    Progress records also repeat the lines of subagents that have transcripts.
     """
     agents: dict[str, _Agent] = {}
     inside: dict[str, _Agent] = {}
@@ -119,9 +119,9 @@ def _found(db: Sql, parts: list[Part]) -> dict[str, _Agent]:
                     state.first_text,
                     state.first_ts,
                     state.last_ts,
-                    state.messages,
+                    max(state.messages, state.answers),
                     state.tool_calls,
-                    # A stub is the word and at most one reply; a real task may be named so too.
+                    # A stub is the word and at most one reply; a real task may have the same name.
                     bool(own) or (state.warmup and state.tool_calls == 0),
                     own or state.agent_type,
                     state.description,
@@ -161,7 +161,7 @@ def _inside(db: Sql, part: Part) -> dict[str, _Agent]:
             line_of.messages += 1
     for call_id, message_id, uuid in db.execute(
         "SELECT id, message_id, (SELECT r.uuid FROM records r WHERE r.id <= c.id ORDER BY r.id DESC LIMIT 1)"
-        " FROM tool_calls c WHERE id BETWEEN ? AND ?",
+        " FROM tool_calls c WHERE id BETWEEN ? AND ? AND part = 0",
         span,
     ):
         maker = by_message.get(message_id) if message_id is not None else by_uuid.get(uuid)
@@ -172,7 +172,7 @@ def _inside(db: Sql, part: Part) -> dict[str, _Agent]:
 
 
 def _refs(db: Sql, agent: _Agent, mains: list[int]) -> Iterator[tuple[str, int]]:
-    """The calls that hints name, and how good these are; those of the main thread first: every fork repeats them."""
+    """The calls that hints name, ranked; those of the main thread first, because every fork repeats them."""
     for rank in (2, 3, 4):
         hints = "SELECT DISTINCT tool_use_id FROM agent_refs WHERE agent_id = ? AND rank = ?"
         for transcript in mains:
@@ -183,7 +183,7 @@ def _refs(db: Sql, agent: _Agent, mains: list[int]) -> Iterator[tuple[str, int]]
 
 
 def _link(db: Sql, agent: _Agent, owners: Owners, mains: list[int], tool_use_id: str, rank: int) -> bool:
-    """Tie a subagent to a call of its own session; a replay repeats calls, so the main thread's comes first."""
+    """Link a subagent to a call of its own session; a replay repeats calls, so the main thread's comes first."""
     calls = "SELECT id FROM tool_calls WHERE tool_use_id = ?"
     for transcript in mains:
         base = transcript << OFFSET_BITS
@@ -203,12 +203,12 @@ def _take(agent: _Agent, owners: Owners, calls: list[tuple[int]], rank: int) -> 
 
 
 def _made(agent: _Agent, call: int) -> bool:
-    """Whether a call is the subagent's own, which cannot be the one that it came from."""
+    """Whether a call is the subagent's own, so that it cannot have started it."""
     return call in agent.calls if agent.record_id is not None else call >> OFFSET_BITS == agent.transcript
 
 
 def _link_by_prompt(db: Sql, agents: dict[str, _Agent], owners: Owners, claimed: set[int]) -> None:
-    """The oldest clients left nothing but the same prompt on both sides: the n-th such agent is of the n-th such call."""
+    """The oldest clients recorded only the same prompt on both sides: the n-th such agent belongs to the n-th such call."""
     waiting = sorted(
         (agent for agent in agents.values() if agent.call_id is None and agent.prompt_hash),
         key=lambda agent: (agent.started_at or 0, agent.agent_id),

@@ -1,7 +1,7 @@
-"""Derived rows: sessions, their tools and files, subagents and links, from the rows of all transcripts that belong together.
+"""Derived rows: sessions, their tools and files, subagents and links, from the rows of all transcripts of a session.
 
-Only sessions marked dirty are made again, each from the stored folds of its transcripts, so the work after an append depends
-on how many transcripts the session has and not on how long they are. Its files alone are counted anew from its tool calls.
+Only dirty sessions are derived, each from the stored folds of its transcripts, so the work after an append depends
+on the number of transcripts of the session and not on their length. Only its files are counted again from its tool calls.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from hansard.clients.state import State, countable, load
 from hansard.index.agents import derive_agents
 from hansard.index.links import derive_links, reorder_shared, see, touch_titled
-from hansard.index.record_facts import file_title, own_title, read_moves, repository_of
+from hansard.index.record_facts import file_title, own_title, project_folder, read_moves, repository_of
 from hansard.index.sql import Sql
 from hansard.model.names import follow_moves
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
@@ -29,7 +29,7 @@ _SEVERAL = (
 )
 _CHANGED = _SEVERAL.format("dirty d CROSS JOIN transcripts", "t.session_id = d.session_id")
 _WITHOUT_SESSION = _SEVERAL.format("transcripts", "t.session_id = ''")
-# Rows of whole lines never change, so only those that came since the last time are looked at.
+# Rows of whole lines never change, so only new ones are read.
 _COUNT = (
     "UPDATE transcripts SET counted = indexed, unique_records = iif(kind = 'history', records, unique_records +"
     " (SELECT count(DISTINCT r.uuid) FILTER (WHERE NOT EXISTS (SELECT 1 FROM records o WHERE o.uuid = r.uuid"
@@ -66,9 +66,9 @@ class Part:
 
 
 def derive(db: Sql, isolated: Callable[[str], AbstractContextManager[Any]] = nullcontext) -> int:
-    """Bring every dirty session's derived rows up to date; returns how many there were.
+    """Derive the rows of every dirty session; returns the number of sessions.
 
-    Each is made inside `isolated(its id)`, which may keep what is raised there from the others.
+    Each is derived inside `isolated(its id)`, which can contain its errors.
     """
     choose_generations(db)
     relinked = see(db)
@@ -101,11 +101,14 @@ def _parts(db: Sql, session_id: str) -> list[Part]:
 
 
 def _main(parts: list[Part]) -> Part | None:
-    """The main transcript; where the same session lies under two roots (a synced copy), the longer one."""
+    """The main transcript; of several, as after a resume in a new file or in a synced copy, the one with the most conversation."""
     mains = [part for part in parts if part.kind in ("main", "log")]
-    return (
-        min(mains, key=lambda part: (-part.size, part.source_state != "live", part.path, part.root)) if mains else None
-    )
+    return min(mains, key=_order) if mains else None
+
+
+def _order(part: Part) -> tuple[int, int, bool, str, str]:
+    said = part.state.prompts + part.state.replies + part.state.tool_calls
+    return -said, -part.size, part.source_state != "live", part.path, part.root
 
 
 def _derive_session(db: Sql, session_id: str, parts: list[Part], moves: Mapping[str, str]) -> None:
@@ -129,6 +132,7 @@ def _derive_session(db: Sql, session_id: str, parts: list[Part], moves: Mapping[
     replies = sum(state.replies + state.tool_calls for state in states)
     warmups_only = main is None and all(state.warmup for state in states)
     cwd = first.cwd or next((state.cwd for state in states if state.cwd), "")
+    cwd = cwd or project_folder(db, lead.root, lead.project_dir)
     worktree_of = first.worktree_of or next((state.worktree_of for state in states if state.worktree_of), "")
     worktree_of = worktree_of or repository_of(db, cwd)
     done = _calls(db, counted)
@@ -146,7 +150,7 @@ def _derive_session(db: Sql, session_id: str, parts: list[Part], moves: Mapping[
     ends = [state.last_ts for state in states if state.last_ts is not None]
     agents = db.execute("SELECT count(*) FROM agents WHERE session_id = ? AND warmup = 0", (session_id,)).fetchone()
     db.execute(
-        f"INSERT OR REPLACE INTO sessions VALUES ({','.join('?' * 43)})",
+        f"INSERT OR REPLACE INTO sessions VALUES ({','.join('?' * 44)})",
         (
             session_id,
             main.id if main else None,
@@ -175,9 +179,10 @@ def _derive_session(db: Sql, session_id: str, parts: list[Part], moves: Mapping[
             sum(state.hooks for state in states),
             sum(state.images for state in states),
             _derive_files(db, session_id, done),
-            sum(row[5] for row in done),
-            sum(row[6] for row in done),
+            sum(row[7] for row in done),
+            sum(row[8] for row in done),
             *usage,
+            max(usage[4], sum(state.answers for state in states)),
             sum(part.state.issues for part in parts),
             sum(part.size for part in parts),
             len(parts),
@@ -195,13 +200,13 @@ def _derive_session(db: Sql, session_id: str, parts: list[Part], moves: Mapping[
 
 
 def _source_state(parts: list[Part]) -> str:
-    """Live where one of the files still has what is shown; else rewritten where one has less of it."""
+    """Live if a file still has what is shown; else rewritten if one has less of it, or freed if the user removed one."""
     states = {part.source_state for part in parts}
-    return next((state for state in ("live", "rewritten") if state in states), "gone")
+    return next((state for state in ("live", "rewritten", "freed") if state in states), "gone")
 
 
 def _title(db: Sql, session_id: str, lead: Part, *, is_main: bool) -> tuple[str, str]:
-    """The best title there is, and where it comes from."""
+    """The best available title, and its source."""
     state = lead.state
     custom = state.custom_title or file_title(db, session_id)
     yours = own_title(db, session_id)
@@ -224,7 +229,7 @@ def _title(db: Sql, session_id: str, lead: Part, *, is_main: bool) -> tuple[str,
 
 
 def _of_prompt(prompt: str) -> str:
-    """A prompt as a title; where the client only handed a plan over, the plan's own heading."""
+    """A prompt as a title; if it only hands over a plan, the plan's heading."""
     plan = prompt.removeprefix("Implement the following plan:").strip()
     if plan == prompt or not plan:
         return prompt
@@ -233,15 +238,15 @@ def _of_prompt(prompt: str) -> str:
 
 
 def _calls(db: Sql, parts: list[Part]) -> list[Any]:
-    """What a session's tool calls add up to, by tool and path; one that a subagent or a later line repeats counts once.
+    """The sums of a session's tool calls by tool and path; one that a subagent or a later line repeats counts once.
 
-    Ids of the API tell a call; gateways number the calls of each message anew.
+    Ids of the API identify a call; gateways number the calls of each message from the start.
     """
-    # Without the hint the index on `path` would be read, all of the history, to have the groups in order.
+    # Without the hint SQLite would read the whole index on `path` to get the groups in order.
     return db.execute(
-        "SELECT tool, path, count(*), sum(is_error), count(change), sum(added), sum(removed) FROM (SELECT min(c.tool) AS tool,"
+        "SELECT tool, path, sum(part = 0), sum(is_error * (part = 0)), count(change), sum(added), sum(removed), sum(added * (part = 0)), sum(removed * (part = 0)), count(*) FROM (SELECT min(c.tool) AS tool,"
         " max(c.path) AS path, max(c.is_error) AS is_error, max(c.change) AS change, max(c.added) AS added,"
-        " max(c.removed) AS removed FROM json_each(?) p CROSS JOIN tool_calls c NOT INDEXED"
+        " max(c.removed) AS removed, c.part AS part FROM json_each(?) p CROSS JOIN tool_calls c NOT INDEXED"
         f" ON c.id BETWEEN p.value << {OFFSET_BITS} AND (p.value << {OFFSET_BITS}) + {OFFSET_MASK}"
         " LEFT JOIN messages m ON m.id = c.message_id"
         " GROUP BY CASE WHEN c.tool_use_id GLOB 'toolu_*' OR c.tool_use_id GLOB 'srvtoolu_*' THEN c.tool_use_id"
@@ -253,10 +258,10 @@ def _calls(db: Sql, parts: list[Part]) -> list[Any]:
 def _derive_files(db: Sql, session_id: str, done: list[Any]) -> int:
     """Bring the rows of a session's files up to date; returns how many files it changed.
 
-    Most calls name a file that is known already, so only what differs is written.
+    Most calls name a known file, so only differences are written.
     """
     files: dict[str, tuple[int, ...]] = {}
-    for _, path, calls, _, *changed in done:
+    for _, path, _, _, *changed, _, _, calls in done:
         if path is not None:
             counts, known = (calls, *changed), files.get(path)
             files[path] = counts if known is None else tuple(map(sum, zip(known, counts, strict=True)))
@@ -282,7 +287,7 @@ def _union(lists: list[list[str]]) -> list[str]:
 
 
 def project_of(cwd: str, worktree_of: str = "") -> str:
-    """The project a start directory belongs to: itself, or the repository whose worktree it is."""
+    """The project of a start directory: itself, or the repository whose worktree it is."""
     path = worktree_of or _WORKTREE.sub("", cwd)
     if len(path) > 1:
         path = path.rstrip("/\\") or path
@@ -293,13 +298,13 @@ def project_of(cwd: str, worktree_of: str = "") -> str:
 
 
 def choose_generations(db: Sql) -> None:
-    """Choose which generation of each rewritten file is read (`current`), in sessions that changed.
+    """Choose the generation to read (`current`) of each rewritten file, in sessions that changed.
 
-    Clients only append, also when they compact or rewind, so a file that was cut or rewritten met an accident, an editor or a tool
+    Clients only append, also when they compact or rewind, so a file that was truncated or rewritten met an accident, an editor or a tool
     that syncs folders. Of the generations that name one session, the one with the most distinct records (by uuid) is read. That
     order is total, so comparing them in any order gives the same answer. A later generation that continues an earlier one
-    therefore wins, and of equals the latest, which may be a deliberate edit. Generations that name different sessions, as when
-    a saved stream is overwritten, are all read. Only what grew since the last time is counted again.
+    therefore wins, and among equals the latest, which may be a deliberate edit. Generations that name different sessions, as when
+    a saved stream is overwritten, are all read. Only generations that grew are counted again.
     """
     rows = sorted([*db.execute(_CHANGED).fetchall(), *db.execute(_WITHOUT_SESSION).fetchall()])
     for _, group in groupby(rows, key=lambda row: row[:3]):

@@ -23,7 +23,7 @@ CREATE TABLE transcripts (
     kind        TEXT NOT NULL,        -- main, agent, journal, history, log
     generation  INTEGER NOT NULL,     -- 1, 2, ... for the same path
     current     INTEGER NOT NULL,     -- 1 for the generation that is read: of a session's in this file the one with the most conversation
-    state       TEXT NOT NULL,        -- live, gone; rewritten for all but the last generation
+    state       TEXT NOT NULL,        -- live, gone, freed; rewritten for all but the last generation
     size        INTEGER NOT NULL,     -- bytes of the record that were read
     indexed     INTEGER NOT NULL,     -- bytes indexed, up to the end of a line
     tail        INTEGER NOT NULL,     -- 1 when rows after `indexed` come from an unfinished last line
@@ -132,7 +132,7 @@ CREATE TABLE tool_calls (
     tool        TEXT NOT NULL,
     ts          INTEGER,
     message_id  INTEGER,
-    path        TEXT,                 -- the file it reads or changes
+    path        TEXT,                 -- the file it reads or changes; NULL if it changes several, which are the rows after it
     result_id   INTEGER,              -- of the tool_result block
     result_ts   INTEGER,
     is_error    INTEGER NOT NULL,
@@ -141,7 +141,9 @@ CREATE TABLE tool_calls (
     removed     INTEGER NOT NULL,
     persisted   TEXT,                 -- where the client put an output too large for the line
     description TEXT,                 -- of a subagent's task
-    agent_type  TEXT
+    agent_type  TEXT,
+    part        INTEGER NOT NULL,     -- 0: a call; 1, 2, ...: one of several files of the call whose `id` is this much less
+    model       TEXT                  -- of the answer that made it, if the client does not say which that was
 );
 
 -- Everything a human typed: prompts, queued prompts, slash commands, shell lines, and the lines of history.jsonl.
@@ -166,6 +168,15 @@ CREATE TABLE compactions (
     trigger     TEXT,                 -- auto, manual
     pre_tokens  INTEGER,
     post_tokens INTEGER
+);
+
+-- What clients say about permissions: the mode from a line on, where it changes, and who allowed or denied a call.
+CREATE TABLE permissions (
+    id     INTEGER PRIMARY KEY,       -- of the line that states a mode, or of the call's tool_result block
+    ts     INTEGER,
+    kind   TEXT NOT NULL,             -- mode, allowed, denied
+    value  TEXT NOT NULL,             -- the mode: ask, edits, plan, auto, deny, bypass; or who decided: user, rule, mode, hook, ...
+    detail TEXT NOT NULL              -- the client's own words
 );
 
 -- Titles that one transcript gives to the conversation ending in `leaf_uuid`, often of another file.
@@ -269,6 +280,15 @@ CREATE TABLE listed_titles (
     PRIMARY KEY (session_id, side_file)
 ) WITHOUT ROWID;
 
+-- The working directories of the sessions in a folder, as files beside them say.
+CREATE TABLE project_folders (
+    root        TEXT NOT NULL,
+    project_dir TEXT NOT NULL,        -- transcripts.project_dir
+    side_file   INTEGER NOT NULL,
+    path        TEXT NOT NULL,
+    PRIMARY KEY (root, project_dir, side_file)
+) WITHOUT ROWID;
+
 -- Todos and tasks as their files last said.
 CREATE TABLE todos (
     side_file  INTEGER NOT NULL,
@@ -355,12 +375,9 @@ CREATE TABLE unsettled (
 CREATE VIEW charges AS
     SELECT u.key, u.record_id, u.ts / {QUARTER} AS quarter, u.session_id, u.agent_id, u.branch, r.id AS rate,
         u.recorded >= 0 AS has_recorded, 1 AS messages, u.final_output < u.output AS lower_bounds, u.input, u.output,
-        u.cache_read, u.cache_write_5m + max(0, u.cache_write - u.cache_write_5m - u.cache_write_1h) AS cache_write_5m,
-        u.cache_write_1h, u.web_searches, max(u.recorded, 0) AS recorded, u.is_progress AS progress_only, u.ts AS first_ts, u.ts AS last_ts, u.tool
-    FROM usage u CROSS JOIN rates r ON r.model = u.model AND r.service_tier = u.service_tier AND r.speed = u.speed
-        AND r.inference_geo = u.inference_geo AND u.ts >= r.since AND u.ts < r.until
-        AND u.input + u.cache_read + max(u.cache_write, u.cache_write_5m + u.cache_write_1h) > r.above
-        AND u.input + u.cache_read + max(u.cache_write, u.cache_write_5m + u.cache_write_1h) <= r.upto;
+        u.cache_read, {WRITTEN_5M} AS cache_write_5m, u.cache_write_1h, u.web_searches, max(u.recorded, 0) AS recorded,
+        u.is_progress AS progress_only, u.ts AS first_ts, u.ts AS last_ts, u.tool
+    FROM usage u CROSS JOIN rates r ON {RATE_APPLIES};
 
 -- Sessions whose derived rows are behind.
 CREATE TABLE dirty (
@@ -404,10 +421,11 @@ CREATE TABLE sessions (
     cache_write_tokens INTEGER NOT NULL,
     api_messages  INTEGER NOT NULL,
     lower_bound_messages INTEGER NOT NULL,
+    messages      INTEGER NOT NULL,   -- api_messages, or the answers of the model where not each of them states its usage
     issues        INTEGER NOT NULL,
     bytes         INTEGER NOT NULL,
     transcripts   INTEGER NOT NULL,
-    source_state  TEXT NOT NULL,      -- live, gone; rewritten: the file is there and has less of the conversation
+    source_state  TEXT NOT NULL,      -- live, gone, freed (by `hansard free`); rewritten: the file is there and has less of the conversation
     debris        INTEGER NOT NULL,   -- 1: nothing was said in it
     team          TEXT NOT NULL,
     pull_requests TEXT NOT NULL,      -- JSON list
@@ -500,4 +518,4 @@ CREATE VIEW all_links (source_kind, source, target_kind, target, relation) AS
 -- What tool calls did to files.
 CREATE VIEW file_changes AS
     SELECT c.id, t.session_id, t.agent_id, c.ts, c.path, c.change, c.added, c.removed, c.tool, c.result_id
-    FROM tool_calls c JOIN transcripts t ON t.id = c.id >> {OFFSET_BITS} WHERE c.change IS NOT NULL;
+    FROM tool_calls c JOIN transcripts t ON t.id = c.id >> {OFFSET_BITS} WHERE c.change IS NOT NULL AND c.path IS NOT NULL;

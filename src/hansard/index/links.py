@@ -1,7 +1,7 @@
-"""Links between sessions: forks and replays share records, the rest is stated by the lines themselves.
+"""Links between sessions: forks and replays share records, other links are stated in lines.
 
-A fork hangs on one parent: the session of the original among all transcripts that hold the last record it copied. These
-are kept in order (`shared_records`), so the original is the first of them, and a fork more or less does not touch the others.
+A fork has one parent: the session of the original among all transcripts with the last record that it copied. These
+are ordered (`shared_records`): the original is the first, and another fork does not affect the rest.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ _TITLED = (
 
 
 def see(db: Sql) -> set[str]:
-    """Note where shared records and summary leaves are, for all records that are new since the last time.
+    """Note where shared records and summary leaves are, for all new records.
 
-    Returns the sessions whose links are behind though nothing in them changed: the original of what they copied is another.
+    Returns sessions whose links are stale although they did not change: the original of their copies is another.
     A root or leaf may be indexed before or after the transcript that repeats it, so both directions are looked up: new roots
     and leaves among all records, new records among all roots and leaves.
     """
@@ -106,7 +106,7 @@ def _find_fork(db: Sql, transcript: int) -> None:
 
 
 def _see_shared(db: Sql, transcript: int, derived: int) -> None:
-    """Note which of a transcript's new records others have too, where one of them begins with it or copied up to it."""
+    """Note which new records of a transcript others have too, if one of them begins with it or copied up to it."""
     wanted = {
         uuid
         for row in db.execute("SELECT root_uuid, fork_uuid FROM transcripts WHERE id = ?", (transcript,))
@@ -147,7 +147,7 @@ def _see_leaves(db: Sql, transcript: int, derived: int) -> None:
 
 
 def _choose_originals(db: Sql) -> set[str]:
-    """Choose the original of every shared record whose holders changed; returns the sessions that this concerns."""
+    """Choose the original of every shared record whose holders changed; returns the affected sessions."""
     concerned: set[str] = set()
     for uuid, former in db.execute("SELECT uuid, session_id FROM originals WHERE is_pending = 1").fetchall():
         is_wanted = db.execute(_MEMBERS + " LIMIT 1", (uuid,)).fetchone() is not None
@@ -180,7 +180,7 @@ def _choose_originals(db: Sql) -> set[str]:
 
 
 def reorder_shared(db: Sql, transcript: int) -> None:
-    """Put a transcript's shared records where they belong, after it became a former one or more of it proved to be copied."""
+    """Reorder a transcript's shared records after it became a former one, or more of it turned out to be copied."""
     moved = db.execute(
         f"UPDATE shared_records SET is_former = 1 - t.current, is_copy = record_id & {OFFSET_MASK} < t.copied FROM transcripts t"
         f" WHERE t.id = ?1 AND record_id {_ALL} AND (is_former, is_copy) <> (1 - t.current, record_id & {OFFSET_MASK} < t.copied)"
@@ -191,7 +191,7 @@ def reorder_shared(db: Sql, transcript: int) -> None:
 
 
 def touch_shared(db: Sql, transcript: int) -> None:
-    """Note that the originals of what a transcript shares may be others, since it belongs to another session now."""
+    """Note that the originals of shared records may differ because a transcript belongs to another session now."""
     db.execute(
         f"UPDATE originals SET is_pending = 1 WHERE uuid IN (SELECT uuid FROM shared_records WHERE record_id {_ALL})",
         (transcript,),
@@ -199,7 +199,7 @@ def touch_shared(db: Sql, transcript: int) -> None:
 
 
 def forget_records(db: Sql, low: int, high: int) -> None:
-    """Take back what was noted of records that are to be read again."""
+    """Remove the notes about records that are read again."""
     db.execute("DELETE FROM sightings WHERE record_id BETWEEN ? AND ?", (low, high))
     gone = db.execute(
         "DELETE FROM shared_records WHERE record_id BETWEEN ? AND ? RETURNING uuid", (low, high)
@@ -217,7 +217,7 @@ def touch_titled(db: Sql, transcript: int) -> None:
 
 
 def derive_links(db: Sql, session_id: str, parts: Collection[Part], lead: Part | None) -> None:
-    """Make the links again that a session's transcripts tell of, and those of titles from both ends; `lead` speaks for it."""
+    """Derive the links that a session's transcripts state, and those of titles from both ends; `lead` is its main part."""
     db.execute(
         "DELETE FROM links WHERE target = ? AND relation IN ('branch', 'fork', 'context', 'clear', 'resumed', 'summary')",
         (session_id,),
@@ -256,7 +256,7 @@ def _stated(session_id: str, state: State) -> set[Link]:
 
 
 def _parent(db: Sql, session_id: str, lead: Part) -> str:
-    """The session that one was forked from: that of the original of the last record it copied, or else of its first."""
+    """The session that one was forked from: the original of the last record it copied, else of its first."""
     for uuid in (lead.fork_uuid, lead.root_uuid):
         row = db.execute("SELECT session_id FROM originals WHERE uuid = ?", (uuid,)).fetchone() if uuid else None
         if row is not None and row[0] not in ("", session_id):

@@ -1,4 +1,4 @@
-"""Loading of the native module. It imports nothing else, so that `hansard --version` can ask for it."""
+"""Loading the native module; without other imports, because `hansard --version` asks for it."""
 
 import os
 

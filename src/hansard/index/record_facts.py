@@ -1,11 +1,12 @@
-"""Copies of what the record has beside transcripts: small files, the user's remarks, worktrees and moved projects."""
+"""Copies of facts that the record has besides transcripts: small files, remarks, worktrees and moved projects."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import starmap
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
 
 _SEPARATOR = re.compile(r"(?<=.)[/\\]|$")
 _facts = msgspec.json.Decoder(SideFacts).decode
-# Kinds whose content matters to rows; of the others only the fact that they are there.
-WITH_CONTENT = frozenset({"agent_meta", "todo", "task", "title"})
+# Kinds whose content becomes rows; of the others only their existence matters.
+WITH_CONTENT = frozenset({"agent_meta", "todo", "task", "title", "project"})
 
 
-class Remarked(NamedTuple):
-    """One remark as the record has it; `set_at` in milliseconds."""
+class Remarked(Struct, frozen=True):
+    """A remark of the record; `set_at` in milliseconds."""
 
     id: int
     session_id: str
@@ -39,12 +40,10 @@ class Remarked(NamedTuple):
 
 
 def put_remarks(db: Sql, valid: Iterable[Remarked]) -> None:
-    """Make the table equal to what is valid, and mark sessions whose own title changed."""
+    """Replace the remarks by the valid ones, and mark sessions whose own title changed."""
     wanted = {remark.id: remark for remark in valid}
-    known = {
-        remark.id: remark
-        for remark in map(Remarked._make, db.execute("SELECT id, session_id, kind, value, set_at FROM remarks"))
-    }
+    rows = db.execute("SELECT id, session_id, kind, value, set_at FROM remarks")
+    known = {remark.id: remark for remark in starmap(Remarked, rows)}
     stale = [remark for id_, remark in known.items() if wanted.get(id_) != remark]
     fresh = [remark for id_, remark in wanted.items() if known.get(id_) != remark]
     db.executemany("DELETE FROM remarks WHERE id = ?", ((remark.id,) for remark in stale))
@@ -70,7 +69,7 @@ def own_title(db: Sql, session_id: str) -> str:
 
 
 def put_worktrees(db: Sql, known: Mapping[str, str]) -> None:
-    """Make the table equal to what is known, and mark the sessions in folders whose repository changed."""
+    """Replace the known worktrees, and mark the sessions in folders whose repository changed."""
     before = dict(db.execute("SELECT path, repository FROM worktrees").fetchall())
     changed = _put_pairs(db, "worktrees", before, known)
     db.executemany(
@@ -96,7 +95,7 @@ def read_moves(db: Sql) -> dict[str, str]:
 
 
 def put_moves(db: Sql, known: Mapping[str, str]) -> None:
-    """Make the table equal to what is known, and mark the sessions in folders whose moves changed."""
+    """Replace the known moves, and mark the sessions in folders whose moves changed."""
     before = read_moves(db)
     changed = _put_pairs(db, "moves", before, known)
     if not changed:
@@ -111,7 +110,7 @@ def put_moves(db: Sql, known: Mapping[str, str]) -> None:
 
 
 def _put_pairs(db: Sql, table: str, before: Mapping[str, str], known: Mapping[str, str]) -> list[str]:
-    """Make a table of two columns equal to what is known; returns the keys that changed."""
+    """Replace the rows of a table of two columns; returns the keys that changed."""
     changed = [path for path in {**before, **known} if before.get(path) != known.get(path)]
     db.executemany(f"DELETE FROM {table} WHERE path = ?", ((path,) for path in changed))
     db.executemany(f"INSERT INTO {table} VALUES (?, ?)", ((path, known[path]) for path in changed if path in known))
@@ -119,7 +118,7 @@ def _put_pairs(db: Sql, table: str, before: Mapping[str, str], known: Mapping[st
 
 
 class SideFile(Struct, frozen=True):
-    """A snapshot in the record as the index sees it."""
+    """A snapshot of the record, for the index."""
 
     id: int
     root: str
@@ -133,7 +132,7 @@ class SideFile(Struct, frozen=True):
 
 
 def put_side_file(db: Sql, side: SideFile, data: bytes | None) -> None:
-    """Take a new snapshot over: it replaces the one that the same path had."""
+    """Store a new snapshot: it replaces the former one of the same path."""
     content = client_of(side.client).side_file(side.kind, side.path, data) if data is not None else SideContent()
     facts = msgspec.json.encode(content.facts) if content.facts is not None else None
     db.execute(
@@ -151,6 +150,8 @@ def put_side_file(db: Sql, side: SideFile, data: bytes | None) -> None:
         db.execute("INSERT OR IGNORE INTO dirty VALUES (?)", (side.session_id,))
     if content.titles:
         _put_titles(db, side, content.titles)
+    if content.folders:
+        _put_folders(db, side, content.folders)
 
 
 def _put_titles(db: Sql, side: SideFile, titles: Mapping[str, str]) -> None:
@@ -164,8 +165,29 @@ def _put_titles(db: Sql, side: SideFile, titles: Mapping[str, str]) -> None:
     )
 
 
+def _put_folders(db: Sql, side: SideFile, folders: Mapping[str, str]) -> None:
+    db.executemany(
+        "INSERT OR REPLACE INTO project_folders VALUES (?,?,?,?)",
+        ((side.root, name, side.id, path) for name, path in folders.items()),
+    )
+    db.executemany(
+        "INSERT OR IGNORE INTO dirty SELECT session_id FROM transcripts WHERE root = ? AND project_dir = ? AND session_id <> ''",
+        ((side.root, name) for name in folders),
+    )
+
+
+def project_folder(db: Sql, root: str, project_dir: str) -> str:
+    """The working directory of the sessions in a folder, as a file beside them says, or an empty string."""
+    row = db.execute(
+        "SELECT p.path FROM project_folders p CROSS JOIN side_files f ON f.id = p.side_file"
+        " WHERE p.root = ? AND p.project_dir = ? AND f.current = 1 ORDER BY f.path",
+        (root, project_dir),
+    ).fetchone()
+    return str(row[0]) if row is not None else ""
+
+
 def retouch_side_files(db: Sql, dates: Iterable[tuple[int, int]]) -> None:
-    """Take over the dates of snapshots that were seen again with the same content."""
+    """Update the dates of snapshots that were seen again with the same content."""
     db.executemany("UPDATE side_files SET mtime = ?2 WHERE id = ?1 AND mtime IS NOT ?2", dates)
 
 
@@ -187,7 +209,7 @@ def file_title(db: Sql, session_id: str) -> str:
 
 
 def agent_facts(db: Sql, session_id: str) -> dict[str, SideFacts]:
-    """What files beside the transcripts say of a session's subagents."""
+    """What files beside the transcripts say about a session's subagents."""
     return {
         agent_id: _facts(facts)
         for agent_id, facts in db.execute(

@@ -31,13 +31,14 @@ RANGED = (
     "prompts",
     "turn_durations",
     "compactions",
+    "permissions",
     "summaries",
     "sidechains",
     "issues",
 )
 
 
-# How many lines and records, bytes and blocks wait in memory before their rows are written. Bytes count because a
+# Limits of lines and records, bytes and blocks in memory before rows are written. Bytes count because a
 # prompt's row holds all of its text.
 _FLUSH_LINES = 8000
 _FLUSH_BYTES = 16 << 20
@@ -47,7 +48,7 @@ _MAX_MESSAGES = 200_000  # of one transcript whose ids are in memory; no real on
 
 
 class Transcript(Struct, frozen=True):
-    """What the index must know of a generation in the record."""
+    """A generation of the record, for the index."""
 
     id: int
     root: str
@@ -57,19 +58,19 @@ class Transcript(Struct, frozen=True):
     generation: int
     state: str
     mtime: int | None
-    session_id: str  # empty where the path does not tell
+    session_id: str  # empty if the path does not contain it
     agent_id: str
     project_dir: str
-    stem: str = ""  # the session's name where neither path nor lines tell it
+    stem: str = ""  # the session's name if neither path nor lines contain it
 
     @property
     def sort_path(self) -> str:
-        """The path by which equally old lines are ordered."""
+        """The path that orders equally old lines."""
         return f"{self.path}\x00{self.root}"
 
 
 class Indexed(NamedTuple):
-    """How far a transcript is indexed, and what is known of its source."""
+    """How far a transcript is indexed, and the state of its source."""
 
     size: int
     indexed: int
@@ -78,7 +79,7 @@ class Indexed(NamedTuple):
 
 
 class RowBatch(Struct, array_like=True):
-    """The rows of some lines of a transcript, and the state after them."""
+    """Rows of some lines of a transcript, and the state after them."""
 
     rows: Rows
     state: State
@@ -92,7 +93,7 @@ class RowBatch(Struct, array_like=True):
 def read_row_batches(
     transcript: Transcript, pieces: Iterable[bytes], start: int, state: State, seen_message: SeenMessage
 ) -> Iterator[RowBatch]:
-    """Fold the bytes of a transcript from `start` on; each batch is to be written before the next one is asked for."""
+    """Fold the bytes of a transcript from `start` on; each batch must be written before the next is requested."""
     base = transcript.id << OFFSET_BITS
     client = client_of(transcript.client)
     lines = client.lines(pieces, start)
@@ -120,7 +121,7 @@ def read_row_batches(
         else:
             try:
                 taken = fold.take(line, offset)
-            except Exception as error:  # noqa: BLE001 - any failure costs this line alone
+            except Exception as error:  # noqa: BLE001 - a failure affects only this line
                 fold.feed(internal_error(error, line, offset))
                 taken = Taken.ISSUES
             if taken is Taken.INTACT:
@@ -129,7 +130,7 @@ def read_row_batches(
                     fold.issues.end_runs()
             else:
                 fold.issues.end_line(fold.rows.issues, has_records=taken is Taken.RECORDS)
-                last, last_offset = line or None, offset  # a line that is too long appears here as an empty one
+                last, last_offset = line or None, offset  # a line that is too long is an empty one
         if state.lines + state.records >= flush or lines.offset >= flush_at or len(fold.rows.blocks) >= _FLUSH_BLOCKS:
             flush = state.lines + state.records + _FLUSH_LINES
             flush_at = lines.offset + _FLUSH_BYTES
@@ -144,7 +145,7 @@ def read_row_batches(
                 fold.messages.clear()
                 fold.seen_message = seen_message
     cursor = dump(state)
-    fold.issues.end_runs()  # what the unfinished line gives is taken back when the line goes on
+    fold.issues.end_runs()  # the rows of an unfinished line are removed when the line goes on
     try:
         has_tail = fold.take_rest(lines.rest, lines.offset)
     except Exception as error:  # noqa: BLE001 - as above
@@ -223,7 +224,7 @@ class RowIndex(Disposable):
         return records
 
     def _pass(self, transcript: Transcript, pieces: Iterable[bytes]) -> int:
-        """Take note of a log that has no records in it: a recording of the terminal."""
+        """Note a log without records, such as a recording of the terminal."""
         size = self.known(transcript.id) + sum(map(len, pieces))
         self._save(transcript, RowBatch(Rows(), State(), size, size), dump(State()))
         return 0
@@ -245,7 +246,7 @@ class RowIndex(Disposable):
         return seen
 
     def _forget_tail(self, transcript: int, indexed: int) -> None:
-        """Take back the rows of an unfinished last line; they come again when it is read again."""
+        """Remove the rows of an unfinished last line; they are made again when it is read again."""
         base = transcript << OFFSET_BITS
         for table in RANGED:
             self.db.execute(f"DELETE FROM {table} WHERE id BETWEEN ? AND ?", (base + indexed, base + OFFSET_MASK))
@@ -275,12 +276,13 @@ class RowIndex(Disposable):
             ("INSERT INTO records VALUES (?,?,?,?,?,?,?,?,?,?,?)", rows.records),
             ("INSERT INTO blocks VALUES (?,?,?,?,?,?)", rows.blocks),
             ("INSERT INTO messages VALUES (?,?,?,?)", rows.messages),
-            ("INSERT INTO tool_calls VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", rows.calls.values()),
+            ("INSERT INTO tool_calls VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", rows.calls.values()),
             (_RESULTS, rows.call_results),
             ("UPDATE blocks SET tool = ? WHERE id = ?", rows.result_tools),
             ("INSERT INTO prompts VALUES (?,?,?,?,?,?)", rows.prompts),
             ("INSERT OR REPLACE INTO turn_durations VALUES (?,?)", rows.turn_durations),
             ("INSERT OR REPLACE INTO compactions VALUES (?,?,?,?,?)", rows.compactions),
+            ("INSERT OR REPLACE INTO permissions VALUES (?,?,?,?,?)", rows.permissions),
             ("INSERT OR REPLACE INTO summaries VALUES (?,?,?)", rows.summaries),
             ("INSERT OR REPLACE INTO sidechains VALUES (?,?,?,?,?)", rows.sidechains),
             ("INSERT OR REPLACE INTO issues VALUES (?,?,?,?,?)", rows.issues.values()),
@@ -349,11 +351,11 @@ class RowIndex(Disposable):
             )
 
     def touch(self, session_id: str) -> None:
-        """Note that a session's derived rows are behind."""
+        """Mark a session's derived rows as stale."""
         self.db.execute("INSERT OR IGNORE INTO dirty VALUES (?)", (session_id,))
 
     def note(self, transcript: Transcript) -> None:
-        """Take over what changed about a transcript that has no new bytes: gone, live again, superseded, touched."""
+        """Update a transcript without new bytes: gone, live again, superseded, touched."""
         self.db.execute(
             "UPDATE transcripts SET state = ?, mtime = ? WHERE id = ?",
             (transcript.state, transcript.mtime, transcript.id),
@@ -362,16 +364,16 @@ class RowIndex(Disposable):
             "INSERT OR IGNORE INTO dirty SELECT session_id FROM transcripts WHERE id = ? AND session_id <> ''",
             (transcript.id,),
         )
-        # The titles in it are weighed by its age.
+        # Its age decides between titles.
         touch_titled(self.db, transcript.id)
 
     def expect(self, transcripts: int, size: int) -> None:
-        """Note how much a first sync has to index in all, for queries before it is done."""
+        """Note the total that a first sync has to index, for queries before its end."""
         self.set_meta("transcripts_expected", transcripts)
         self.set_meta("bytes_expected", size)
 
     def sign(self, revision: tuple[int, bytes]) -> None:
-        """Note the revision of the record that this was made from in full."""
+        """Note the revision of the record that this was completely made from."""
         super().sign(revision)
         self.db.execute("DELETE FROM meta WHERE name IN ('transcripts_expected', 'bytes_expected')")
 
@@ -382,7 +384,7 @@ class RowIndex(Disposable):
         self.bulk = True
 
     def finish_bulk(self) -> None:
-        """Make the indexes that a first sync left out."""
+        """Create the indexes that a first sync left out."""
         if self.bulk:
             with self.transaction():
                 self.db.execute(schema.INDEXES)

@@ -4,7 +4,7 @@ Ids contain their place: `id = transcript << 40 | byte offset` (plus the number 
 transcript is `id >> 40`, its byte offset `id & 1099511627775`, a transcript's rows are one range of ids, and a hit of the
 full-text index finds the verbatim line without another table. Times are milliseconds since 1970 in UTC.
 
-There are no migrations: another `VERSION` means the file is made again from the record.
+There are no migrations: after a change of `VERSION` the file is made again from the record.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import os
 
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
-VERSION = 23
+VERSION = 26
 QUARTER = 900_000  # milliseconds
 SNAPSHOT_TEXT = 1 << 62
-"""Added to the id of a snapshot, the rowid of its text."""
+"""Added to the id of a snapshot, gives the rowid of its text."""
 
 INDEXES = """
 CREATE INDEX IF NOT EXISTS transcripts_session ON transcripts (session_id);
@@ -33,6 +33,7 @@ CREATE INDEX IF NOT EXISTS rates_of ON rates (model, service_tier, speed, infere
 CREATE INDEX IF NOT EXISTS spending_session ON spending (session_id);
 CREATE INDEX IF NOT EXISTS tool_calls_use ON tool_calls (tool_use_id);
 CREATE INDEX IF NOT EXISTS tool_calls_path ON tool_calls (path) WHERE path IS NOT NULL;
+CREATE INDEX IF NOT EXISTS tool_calls_parts ON tool_calls (part) WHERE part > 0;
 CREATE INDEX IF NOT EXISTS prompts_ts ON prompts (ts);
 CREATE INDEX IF NOT EXISTS session_files_path ON session_files (path, changes);
 CREATE INDEX IF NOT EXISTS summaries_leaf ON summaries (leaf_uuid);
@@ -48,15 +49,34 @@ CREATE INDEX IF NOT EXISTS sessions_ended ON sessions (ended_at);
 CREATE INDEX IF NOT EXISTS sessions_project ON sessions (project);
 """
 
+RATE_OF_CALL = "(SELECT min(r.id) FROM rates r WHERE r.model = c.model)"
+"""A rate of the model that made a call `c`, if the client does not say which answer that was."""
+
+RATE_APPLIES = (
+    "r.model = u.model AND r.service_tier = u.service_tier AND r.speed = u.speed AND r.inference_geo = u.inference_geo"
+    " AND u.ts >= r.since AND u.ts < r.until"
+    " AND u.input + u.cache_read + max(u.cache_write, u.cache_write_5m + u.cache_write_1h) > r.above"
+    " AND u.input + u.cache_read + max(u.cache_write, u.cache_write_5m + u.cache_write_1h) <= r.upto"
+)
+"""Whether a row r of `rates` is the price of a row u of `usage`."""
+WRITTEN_5M = "u.cache_write_5m + max(0, u.cache_write - u.cache_write_5m - u.cache_write_1h)"
+"""Cache writes of a row u of `usage` that count as five-minute writes, including those without a stated lifetime."""
+
 LAST_INDEX = "sessions_project"
 MADE_LATE = (
     "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql LIKE 'CREATE INDEX%' AND name <> 'usage_copies_owner'"
 )
-"""Asks for the indexes that a first sync makes at its end."""
+"""Lists the indexes that a first sync creates at its end."""
 
 
 def tables() -> str:
-    return _read("index.sql").format(OFFSET_BITS=OFFSET_BITS, OFFSET_MASK=OFFSET_MASK, QUARTER=QUARTER)
+    return _read("index.sql").format(
+        OFFSET_BITS=OFFSET_BITS,
+        OFFSET_MASK=OFFSET_MASK,
+        QUARTER=QUARTER,
+        RATE_APPLIES=RATE_APPLIES,
+        WRITTEN_5M=WRITTEN_5M,
+    )
 
 
 def text_tables() -> str:

@@ -1,4 +1,4 @@
-"""What the writers of derived rows need of a database connection."""
+"""The part of a database connection that writers of derived rows use."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Answer(Protocol):
 
 
 class Sql(Protocol):
-    """A connection, as apsw has it; what comes out of it is typed by the columns that were asked for."""
+    """A connection like apsw's; rows are typed by the columns that were selected."""
 
     def execute(self, sql: str, values: Values = ..., /) -> Answer:
         """Run a statement."""

@@ -1,4 +1,4 @@
-"""Opening the disposable databases: made when absent, made again when damaged, of another version or of another record."""
+"""Opening disposable databases: created if missing; made again if damaged, of another version or of another record."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _APPLICATION_ID = 0x48416E78  # "HAnx"
 def discard(path: str) -> None:
     """Remove a disposable database and its journals.
 
-    The database goes first: SQLite throws away the log of an empty one, but would trust an old one that lost its log.
+    The database is removed first: SQLite discards the log of an empty one, but would trust an old one without its log.
     """
     for suffix in ("", "-wal", "-shm"):
         with contextlib.suppress(FileNotFoundError):
@@ -40,7 +40,7 @@ class IndexDamaged(StoreCorrupt):
 
 @contextlib.contextmanager
 def telling(path: str) -> Iterator[None]:
-    """Turn what SQLite and the file system say about a disposable database into errors that say what to do."""
+    """Turn errors of SQLite and the file system about a disposable database into errors that say what to do."""
     try:
         yield
     except apsw.Error as error:
@@ -53,7 +53,7 @@ def telling(path: str) -> Iterator[None]:
 
 
 def is_index_damage(error: apsw.Error) -> bool:
-    """Whether a disposable database does not hold what its schema says, so that it must be made again."""
+    """Whether a disposable database does not match its schema, so that it must be made again."""
     if isinstance(error, apsw.SQLError):
         from hansard.index.schema import tables, text_tables
 
@@ -70,7 +70,7 @@ _BROKEN_TABLE = ("vtable constructor failed", "fts5")
 
 
 class Origin(Protocol):
-    """The record that an index is made from, as far as an index must know it."""
+    """The part of the record that an index uses."""
 
     store_id: str
 
@@ -78,11 +78,11 @@ class Origin(Protocol):
         """Its last revision: number and hash."""
 
     def has_revision(self, number: object, hash_: object) -> bool:
-        """Whether it once was in this state."""
+        """Whether it was once in this state."""
 
 
 class Disposable:
-    """A database that can be made again from the record at any time."""
+    """A database that can be made from the record at any time."""
 
     def __init__(self, path: str, tables: Callable[[], str], version: int, origin: Origin) -> None:
         self.path = path
@@ -133,9 +133,9 @@ class Disposable:
         if self.db.pragma("application_id") != _APPLICATION_ID or self.db.pragma("user_version") != version:
             return False
         if self.db.reserve_bytes("main") != (0 if sqlite.checksum_vfs() is None else sqlite.RESERVED):
-            return False  # pages would be written, or were written, without checksums
+            return False  # pages were, or would be, written without checksums
         known = self.meta("revision")
-        # Of a record that was put back to an older copy, or went another way since: no cursor can be trusted to fit it.
+        # The record was restored from an older copy, or diverged since: no cursor can be trusted.
         return self.meta("store_id") == origin.store_id and (
             known == 0 or origin.has_revision(known, self.meta("lineage"))
         )
@@ -157,7 +157,7 @@ class Disposable:
             ) from error
 
     def meta(self, name: str) -> object:
-        """One value of the meta table, None when it is not there."""
+        """A value of the meta table, or None."""
         row = self.db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
         return row[0] if row else None
 
@@ -166,7 +166,7 @@ class Disposable:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """One write transaction; what SQLite complains about becomes an error that says what to do."""
+        """One write transaction; errors of SQLite become errors that say what to do."""
         with telling(self.path):
             self.db.execute("BEGIN IMMEDIATE")
             try:
@@ -179,9 +179,9 @@ class Disposable:
 
     @contextlib.contextmanager
     def isolated(self, stage: str, subject: str, size: int = 0) -> Iterator[None]:
-        """A step that leaves nothing but a note behind when it raises, unless the database itself is at fault.
+        """A step that leaves only a note if it raises, unless the database itself is at fault.
 
-        `size` is how much of the subject there is: it is tried again when there is more.
+        `size` is the size of the subject: it is tried again when it grows.
         """
         self.db.execute("SAVEPOINT step")
         try:
@@ -205,7 +205,7 @@ class Disposable:
         self._has_quarantine = True
 
     def release(self, stage: str, subject: str) -> None:
-        """Drop the note on something that could be indexed after all."""
+        """Remove the note about something that could be indexed after all."""
         if self._quarantined():
             self.db.execute("DELETE FROM quarantine WHERE stage = ? AND subject = ?", (stage, subject))
 
@@ -221,13 +221,13 @@ class Disposable:
         return int(self.db.execute("SELECT count(*) FROM quarantine").get)
 
     def _quarantined(self) -> bool:
-        """Whether anything is in quarantine; nearly always nothing is."""
+        """Whether anything is in quarantine, which is rare."""
         if self._has_quarantine is None:
             self._has_quarantine = self.db.execute("SELECT 1 FROM quarantine LIMIT 1").fetchone() is not None
         return self._has_quarantine
 
     def sign(self, revision: tuple[int, bytes]) -> None:
-        """Note the revision of the record that this was made from in full."""
+        """Note the revision of the record that this was completely made from."""
         self.set_meta("revision", revision[0])
         self.set_meta("lineage", revision[1])
 
@@ -236,7 +236,7 @@ class Disposable:
 
 
 def internal_error(error: Exception, line: bytes, offset: int) -> Issue:
-    """The issue about a line on which our own code failed; it is raised again where the line is not at fault."""
+    """The issue for a line on which our own code failed; raises the error again if the line is not at fault."""
     if isinstance(error, (MemoryError, HansardError, apsw.Error)):
         raise error
     from hansard.clients.lines import Issue, length_of
@@ -247,15 +247,15 @@ def internal_error(error: Exception, line: bytes, offset: int) -> Issue:
 
 
 def is_store_error(error: Exception) -> bool:
-    """Whether the database or the disk is at fault, and not the data that was given to it."""
+    """Whether the database or the disk is at fault, and not the data."""
     of_data = (apsw.ConstraintError, apsw.MismatchError, apsw.TooBigError, apsw.RangeError)
     return isinstance(error, (HansardError, apsw.Error)) and not isinstance(error, of_data)
 
 
 def count_quarantined(path: str) -> int:
-    """How much of the record could not be indexed in a disposable database."""
+    """The number of quarantined items in a disposable database."""
     with telling(path):
-        db = sqlite.connect(path)  # for writing too, or its log would be left behind
+        db = sqlite.connect(path)  # writable, or its log would be left behind
         try:
             db.set_busy_timeout(2000)
             return int(db.execute("SELECT count(*) FROM quarantine").get)
@@ -264,9 +264,9 @@ def count_quarantined(path: str) -> int:
 
 
 def signature(path: str, version: int) -> tuple[object, object, object, object] | None:
-    """The store, the revision's number and hash and the prices that a disposable database was made from.
+    """The store, the number and hash of the revision, and the prices that a disposable database was made from.
 
-    None when it is absent, unreadable or of another version.
+    None if it is missing, unreadable or of another version.
     """
     if not os.path.exists(path):
         return None

@@ -1,12 +1,12 @@
-"""`text.db`: the full text of every block, written behind the record at its own pace.
+"""`text.db`: the full text of every block; it trails the record at its own pace.
 
-Rowids must come in ascending order: FTS5 writes a new segment whenever one steps back. So transcripts are taken by id.
+Rowids must ascend: FTS5 writes a new segment whenever one is lower. So transcripts are indexed by id.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from hansard.clients import client_of
@@ -26,7 +26,7 @@ _SAID = frozenset({"prompt", "reply", "command"})
 _TABLES = {"title": "titles", "reminder": "reminders"}
 _HASH_BYTES = {"titles": 1 << 20, "talk": 16 << 20, "work": 40 << 20, "reminders": 1 << 20}
 _BULK = {"automerge": 0, "crisismerge": 64}  # settings of FTS5 for a backlog: no automatic merges
-_USUAL = {"automerge": 4, "crisismerge": 4}  # few segments, also of small syncs
+_USUAL = {"automerge": 4, "crisismerge": 4}  # few segments, also after small syncs
 _MERGE_LEAVES = 64  # 4 KB each, that are merged at a time: as many pages as the file grows by, since former ones are free after that
 _MERGES = 16  # in one transaction
 _LIFTS = 4  # to level 9
@@ -45,7 +45,7 @@ class TextIndex(Disposable):
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """One write transaction, with all that was put in it."""
+        """One write transaction, including buffered texts."""
         try:
             with super().transaction():
                 yield
@@ -55,7 +55,7 @@ class TextIndex(Disposable):
             raise
 
     def _insert(self, table: str, row_id: int, text: str, mark: str) -> None:
-        """Put a text into a table; it is written with others, at the latest when the transaction ends."""
+        """Add a text to a table; it is written with others, at the latest at the end of the transaction."""
         body = searchable(text)
         self._batch[table].append((row_id, body, mark))
         self._batch_size += len(body)
@@ -75,16 +75,16 @@ class TextIndex(Disposable):
         self._batch_size = 0
 
     def begin_bulk(self) -> None:
-        """Collect more before writing a segment, and merge none: twice as fast for a backlog, and a smaller file."""
+        """Write larger segments and merge none: twice as fast for a backlog, and a smaller file."""
         for table, size in _HASH_BYTES.items():
             for name, value in {"hashsize": size, **_BULK}.items():
                 self._set(table, name, value)
 
     def finish_bulk(self, is_wanted: Callable[[], bool] = lambda: True) -> None:
-        """Merge what a backlog left, also after an interrupted sync; stops when it is no longer wanted.
+        """Merge the segments of a backlog, also after an interrupted sync; stops when it is no longer wanted.
 
-        Each word of a query is looked up in every segment. Left alone, FTS5 merges them all at once when there are 16, in the middle
-        of a sync of one line. Here it goes step by step, each a transaction: a crash leaves a merge that the next call goes on with.
+        Each word of a query is looked up in every segment. By itself, FTS5 merges them all at once when there are 16, in the middle
+        of a sync of one line. Here merging goes in steps, each a transaction; after a crash the next call goes on.
         """
         with telling(self.path):
             tables = [
@@ -96,7 +96,7 @@ class TextIndex(Disposable):
             merged = self.meta("merged")
         if not tables:
             return
-        # Beside much that was merged before, a little is merged alone.
+        # A little is merged separately from much that was merged before.
         is_whole = size >= 2 * (merged if isinstance(merged, int) else 0)
         for table in tables:
             if is_whole:
@@ -111,8 +111,16 @@ class TextIndex(Disposable):
             if is_whole:
                 self.set_meta("merged", size)
 
+    def merge_whole(self) -> None:
+        """Merge everything: only this removes the words of deleted rows from the segments."""
+        with telling(self.path):
+            for table in _HASH_BYTES:
+                self._lift(table)
+                while self._merge(table, -_MERGE_LEAVES):
+                    pass
+
     def _merge(self, table: str, leaves: int) -> bool:
-        """A few steps; below 0 towards one segment of all there is, otherwise of those that are alike. False when all is done."""
+        """A few steps of a merge; `leaves` below 0 merges everything into one segment. False if there is nothing to do."""
         with self.transaction():
             for _ in range(_MERGES):
                 before = self.db.total_changes()
@@ -122,10 +130,10 @@ class TextIndex(Disposable):
         return True
 
     def _lift(self, table: str) -> None:
-        """Let the segment of a whole merge come to a high level, so that small syncs build many levels before it is merged again.
+        """Lift the segment of a whole merge to a high level, so that small syncs build many levels before it is merged again.
 
-        FTS5 takes all segments of a level, and the next level gets what comes of it. A merge of all there is begins above the highest
-        level, and anew when there is one segment more: here one of a row that is gone again.
+        FTS5 merges all segments of a level into the next one. A merge of everything begins above the highest
+        level, and again if there is another segment: here one of a row that is deleted again.
         """
         with self.transaction():
             for _ in range(_LIFTS):
@@ -136,7 +144,7 @@ class TextIndex(Disposable):
                     self.db.execute(f"DELETE FROM {table} WHERE rowid = 0")
 
     def sign(self, revision: tuple[int, bytes]) -> None:
-        """Note that all of a revision's text is here."""
+        """Note that all text of a revision is indexed."""
         self._write()
         super().sign(revision)
 
@@ -145,7 +153,7 @@ class TextIndex(Disposable):
             self.db.execute(f"INSERT INTO {table} ({table}, rank) VALUES (?, ?)", (name, value))
 
     def backlog(self, sizes: Iterable[tuple[int, str, str, int]]) -> list[tuple[int, str, str, int]]:
-        """Of (transcript, kind, client, size in the record) those with bytes not yet read, and how many, in the order to take them."""
+        """Of (transcript, kind, client, size in the record) those with unread bytes, and how many, in the order to index them."""
         known: dict[int, int] = {}
         known.update(self.db.execute("SELECT transcript, size FROM cursors"))
         return sorted(
@@ -157,9 +165,9 @@ class TextIndex(Disposable):
     def feed_isolated(
         self, transcript: int, kind: str, client: str, size: int, read: Callable[[int, int], Iterable[bytes]]
     ) -> int:
-        """`feed`, but a transcript that raises is quarantined; `size` is how much of it the record has.
+        """`feed`, but a transcript that raises is quarantined; `size` is its size in the record.
 
-        FTS5 writes a segment at every savepoint, so what the transcript left behind is deleted instead.
+        FTS5 writes a segment at every savepoint, so the rows of a failed transcript are deleted instead.
         """
         try:
             fed = self.feed(transcript, kind, client, read)
@@ -180,7 +188,7 @@ class TextIndex(Disposable):
             self.db.execute(f"DELETE FROM {table} WHERE rowid BETWEEN ? AND ?", (base + offset, base + OFFSET_MASK))
 
     def feed(self, transcript: int, kind: str, client_name: str, read: Callable[[int, int], Iterable[bytes]]) -> int:
-        """Index what follows the cursor of a transcript; `read(transcript, start)` gives the record's bytes."""
+        """Index a transcript from its cursor on; `read(transcript, start)` reads the record."""
         client = client_of(client_name)
         base = transcript << OFFSET_BITS
         row = self.db.execute("SELECT indexed, tail, kept FROM cursors WHERE transcript = ?", (transcript,)).fetchone()
@@ -194,7 +202,7 @@ class TextIndex(Disposable):
         try:
             for found in fold.take_rest(lines.rest, lines.offset):
                 self._put(base, found)
-        except Exception as error:  # noqa: BLE001 - any failure costs this line alone
+        except Exception as error:  # noqa: BLE001 - a failure affects only this line
             self._note(base, internal_error(error, lines.rest, lines.offset))
         for late in fold.late_tools:
             line = b"".join(_first(read(transcript, late.offset), late.length))
@@ -221,11 +229,11 @@ class TextIndex(Disposable):
                     continue
                 for texts in found:
                     put(base, texts)
-            except Exception as error:  # noqa: BLE001 - any failure costs this line alone
+            except Exception as error:  # noqa: BLE001 - a failure affects only this line
                 self._note(base, internal_error(error, line, offset))
 
     def _name_tool(self, base: int, found: RecordTexts, late: LateTool) -> None:
-        """Mark a result with its tool, once the call that comes after it in the file has been read."""
+        """Mark a result with its tool, once its call, which comes later in the file, has been read."""
         for text in found.texts:
             if (text.number, text.kind) == (late.number, "result"):
                 row_id = base + late.offset + late.number
@@ -246,7 +254,7 @@ class TextIndex(Disposable):
             self._insert(table, row_id + text.number, text.text, marks(text, is_aside=is_aside))
 
     def feed_snapshot(self, snapshot: int, data: bytes) -> None:
-        """Index the text of an overflowed tool result; binary ones have none."""
+        """Index the text of a large tool result that has its own file; binary ones have none."""
         row_id = schema.SNAPSHOT_TEXT + snapshot
         if b"\x00" not in data[:4096]:
             try:
@@ -268,6 +276,18 @@ class TextIndex(Disposable):
                 raise
             self.quarantine("snapshot", str(snapshot), len(data), error)
 
+    def drop(self, transcripts: Collection[int], snapshots: Collection[int]) -> bool:
+        """Drop the texts of all other transcripts and snapshots; returns whether there were any."""
+        gone = {row[0] for row in self.db.execute("SELECT transcript FROM cursors")}.difference(transcripts)
+        texts = {row[0] for row in self.db.execute(f"SELECT id FROM work_docsize WHERE id > {schema.SNAPSHOT_TEXT}")}
+        texts -= {schema.SNAPSHOT_TEXT + snapshot for snapshot in snapshots}
+        for transcript in gone:
+            self._delete_after(transcript, 0)
+            self.db.execute("DELETE FROM cursors WHERE transcript = ?", (transcript,))
+            self.db.execute("DELETE FROM quarantine WHERE stage = 'text' AND subject = ?", (str(transcript),))
+        self.db.executemany("DELETE FROM work WHERE rowid = ?", ((row_id,) for row_id in texts))
+        return bool(gone or texts)
+
     def snapshots_indexed(self) -> int:
         """The last snapshot whose text is indexed."""
         known: Any = self.meta("snapshot")
@@ -275,7 +295,7 @@ class TextIndex(Disposable):
 
 
 def _first(pieces: Iterable[bytes], length: int) -> Iterator[bytes]:
-    """The first bytes of what comes in pieces."""
+    """The first `length` bytes of some pieces."""
     for piece in pieces:
         yield piece[:length]
         length -= len(piece)
@@ -284,7 +304,7 @@ def _first(pieces: Iterable[bytes], length: int) -> Iterator[bytes]:
 
 
 def _parts(data: bytes) -> Iterator[bytes]:
-    """A large file in parts that end with a line, or else with a character: as text all of it would take four times its size."""
+    """Split a large file into parts that end with a line, or at least a character: decoded as a whole it would take four times its size."""
     start = 0
     while len(data) - start > _PART:
         end = data.rfind(b"\n", start, start + _PART) + 1 or start + _PART

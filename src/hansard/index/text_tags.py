@@ -1,6 +1,6 @@
-"""The words that say what a text is, beside what it says: its kind, its tool, and what is special about it.
+"""Tags of indexed texts: their kind, their tool, and whether they are errors, pictures or asides.
 
-They are in a column of their own in the full-text index, so that `tool:Bash` or `is:error` is one more word to look up.
+They have a column of their own in the full-text index, so that `tool:Bash` or `is:error` is one more term.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def kind_mark(kind: str) -> str:
 
 
 def tool_mark(name: str) -> str:
-    """The mark of a tool's name, or of a part of one: letters and digits only, even of a hostile name."""
+    """The tag of a tool's name, or of part of one: letters and digits only, even of a hostile name."""
     return "tool" + "".join(
         character
         if character.isascii() and character.isalnum()
@@ -33,7 +33,7 @@ def tool_mark(name: str) -> str:
 
 
 def tool_marks(name: str) -> str:
-    """A tool's name, and of an MCP tool also its server and its own name; all of Hansard's own tools are `tool:hansard`."""
+    """The tags of a tool: its name, and of an MCP tool also its server and its short name; all of Hansard's own tools are `tool:hansard`."""
     names = [name]
     if name.startswith(MCP):
         names += name.split("__")[1:]

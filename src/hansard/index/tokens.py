@@ -1,6 +1,6 @@
-"""What a word is, for the full-text index and for searches: the only place that decides.
+"""The definition of a word, for the full-text index and for searches.
 
-Tokens are runs of letters and digits, case and accents folded. Besides:
+Tokens are runs of letters and digits, with case and accents folded. In addition:
 
 - an identifier is its parts: `parseLine`, `parse_line` and `HTTPServer2` are parse line, parse line, http server 2;
 - a number is separate from its unit or its name: `100ms` and `sha256` are 100 ms, sha 256. Other mixtures of letters and
@@ -8,9 +8,9 @@ Tokens are runs of letters and digits, case and accents folded. Besides:
 - in scripts written without spaces every character is a token, so any part of a text can be found;
 - an emoji is a token, and so are the names of languages that only punctuation tells apart: `C++`, `C#`, `F#`.
 
-`searchable()` prepares a text so that FTS5's unicode61 tokenizer cuts it into these tokens; it runs over every indexed
-text, so it works on bytes with the few operations that are fast there, and in C (`_searchable.c`) where that was built. `tokens()`
-says the same in plain words, with the places in the original text; tests hold the three together.
+`searchable()` prepares a text so that FTS5's unicode61 tokenizer splits it into these tokens; it runs over every indexed
+text, so it works on bytes with the few operations that are fast there, and in C (`_searchable.c`) where that was built. `words()` gives
+them to an index other than FTS5. `tokens()` does the same in plain Python, with the places in the original text; tests compare the three.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from hansard.index.native import load_native
 from hansard.lazy_regex import lazy_compile
@@ -37,7 +39,7 @@ _LANGUAGE = lazy_compile(rb"(?<![A-Za-z0-9\x80-\xff])([CFcf])#(?![A-Za-z0-9])")
 
 
 def _table(classes: dict[bytes, bytes]) -> bytes:
-    """A table for bytes.translate that knows classes of bytes; all others are spaces."""
+    """A table for bytes.translate that maps bytes to classes; all others to spaces."""
     table = bytearray(b" " * 256)
     for name, members in classes.items():
         for member in members:
@@ -48,7 +50,7 @@ def _table(classes: dict[bytes, bytes]) -> bytes:
 _LOWER = bytes(range(0x61, 0x7B))
 _UPPER = bytes(range(0x41, 0x5B))
 _DIGITS = bytes(range(0x30, 0x3A))
-# A character begins with one of these if it is a token of its own, or if unicode61 does not fold it.
+# First bytes of characters that are tokens of their own, or that unicode61 does not fold.
 _LEADS = bytes((*range(0xCE, 0xD2), 0xE0, 0xE1, *range(0xE3, 0xEE), 0xEF, 0xF0))
 _CASES = _table({b"a": _LOWER, b"A": _UPPER, b"0": _DIGITS, b"#": b"#", b"z": _LEADS})
 _LETTERS = _table({b"a": _LOWER + _UPPER, b"0": _DIGITS})
@@ -64,7 +66,7 @@ def is_native() -> bool:
 
 
 def searchable(text: str) -> bytes:
-    """The text with spaces where FTS5 is to cut it."""
+    """The text with spaces where FTS5 must split it."""
     return _prepared(text) if len(text) <= _PIECE else b"".join(map(_prepared, _pieces(text)))
 
 
@@ -74,7 +76,7 @@ def _prepared(text: str) -> bytes:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """A long text in pieces that begin at a space, where there are any."""
+    """A long text in pieces, split at spaces if there are any."""
     start = 0
     while len(text) - start > _PIECE:
         border = max(text.rfind(space, start, start + _PIECE) for space in " \n")
@@ -112,7 +114,7 @@ def _usual(found: re.Match[str]) -> str:
 
 
 def _camel_borders(classes: bytes) -> list[int]:
-    """Before the capital of `parseLine` and `utf8Decode`, and before the last capital of `HTTPServer`."""
+    """Borders before the capital of `parseLine` and `utf8Decode`, and before the last capital of `HTTPServer`."""
     borders = []
     find = classes.find
     for border in (b"aA", b"0Aa", b"AAaa"):
@@ -124,7 +126,7 @@ def _camel_borders(classes: bytes) -> list[int]:
 
 
 def _numbers_apart(data: bytes) -> bytes:
-    """Cut `sha256` and `100ms`: words of letters (two or more) and then digits, or of digits and then letters."""
+    """Split `sha256` and `100ms`: two or more letters and then digits, or digits and then letters."""
     classes = data.translate(_LETTERS)
     borders = []
     find = classes.find
@@ -155,7 +157,23 @@ def _cut(data: bytes, borders: list[int]) -> bytes:
     return b" ".join(pieces)
 
 
-class Token(NamedTuple):
+def words(text: str) -> list[str]:
+    """The tokens of a text, as FTS5 cuts it."""
+    cut, reason = _fts5()
+    found: list[str] = cut(searchable(text), reason, None, include_offsets=False, include_colocated=False)
+    return found
+
+
+@cache
+def _fts5() -> tuple[Any, int]:
+    import apsw
+
+    # As in text.sql.
+    cut = apsw.Connection(":memory:").fts5_tokenizer("unicode61", ["remove_diacritics", "2"])
+    return cut, apsw.FTS5_TOKENIZE_DOCUMENT
+
+
+class Token(Struct, frozen=True):
     """A token and its position in the text."""
 
     text: str
@@ -169,7 +187,7 @@ _PLAIN_WORD = lazy_compile(r"\+\+|(?<![A-Za-z0-9])[CFcf]#(?![A-Za-z0-9])|[A-Za-z
 
 @cache
 def _word() -> re.Pattern[str]:
-    """What may be a word in any script; it takes milliseconds to compile, and most texts do not need it."""
+    """Words in any script; compiling this takes milliseconds, and most texts do not need it."""
     return re.compile(
         rf"[{_EMOJI}]|\+\+|(?<![A-Za-z0-9\x80-\U0010ffff])[CFcf]#(?![A-Za-z0-9])|[{_UNSPACED}]"
         rf"|(?:(?![{_UNSPACED}{_EMOJI}])[^\W_][{_MARKS}]*+)++"

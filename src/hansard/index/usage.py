@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from msgspec.structs import replace
@@ -158,15 +158,24 @@ class UsageTable:
             "UPDATE usage_copies SET session_id = ? WHERE session_id = ? AND transcript = ?",
             (session_id, former, transcript),
         )
-        for changed in (former, session_id):
-            self._db.execute("DELETE FROM session_usage WHERE session_id = ?", (changed,))
-            self._db.execute(_SUM, (changed,))
-        self._settle((former, session_id))
+        settle_sessions(self._db, (former, session_id))
 
     def _settle(self, sessions: Iterable[str]) -> None:
         changed = [(session_id,) for session_id in sessions]
         self._db.executemany("DELETE FROM session_usage WHERE session_id = ? AND api_messages = 0", changed)
-        self._db.executemany("INSERT OR IGNORE INTO dirty VALUES (?)", (row for row in changed if row[0]))
+        _touch(self._db, changed)
+
+
+def settle_sessions(db: Sql, sessions: Collection[str]) -> None:
+    """Make the sums of sessions again whose messages went elsewhere."""
+    changed = [(session_id,) for session_id in sessions]
+    db.executemany("DELETE FROM session_usage WHERE session_id = ?", changed)
+    db.executemany(_SUM, changed)
+    _touch(db, changed)
+
+
+def _touch(db: Sql, sessions: Iterable[Values]) -> None:
+    db.executemany("INSERT OR IGNORE INTO dirty VALUES (?)", (row for row in sessions if row[0]))
 
 
 class _Changes:

@@ -74,15 +74,18 @@ def total(amounts: Iterable[Decimal]) -> Decimal:
 
 
 _ALWAYS = 1 << 61
-_COLUMNS = (
-    "id, model, service_tier, speed, inference_geo, since, until, above, upto, priced_as, input, output, cache_read,"
+RATE_COLUMNS = (
+    "model, service_tier, speed, inference_geo, since, until, above, upto, priced_as, input, output, cache_read,"
     " cache_write_5m, cache_write_1h, web_search, source, notes"
+)
+_RATE_ORDER = (
+    "model, since, above, service_tier, speed, inference_geo, until, upto"  # not by id: a rebuild gives others
 )
 
 
 def rates_of(ask: Callable[[str], Iterable[Any]]) -> dict[int, Rate]:
     """All rates of an index, by their number."""
-    return {row[0]: _rate(row) for row in ask(f"SELECT {_COLUMNS} FROM rates ORDER BY model, since, above, id")}
+    return {row[0]: _rate(row) for row in ask(f"SELECT id, {RATE_COLUMNS} FROM rates ORDER BY {_RATE_ORDER}")}
 
 
 def _rate(row: Any) -> Rate:

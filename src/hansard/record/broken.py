@@ -1,4 +1,4 @@
-"""Reading the tables of a damaged record, past the pages that cannot be read."""
+"""Read the tables of a damaged record, skipping pages that cannot be read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,21 @@ from hansard.record import layout, schema
 from hansard.storage import sqlite
 
 _HIGHEST = 1 << 40  # of any row's id
-_WITHOUT_ROWID = frozenset({"left_out", "worktree", "move", "unproven", "entry", "quarantine"})
+_WITHOUT_ROWID = frozenset(
+    {
+        "left_out",
+        "worktree",
+        "move",
+        "unproven",
+        "entry",
+        "quarantine",
+        "seed",
+        "blank",
+        "tombstone",
+        "erasure_step",
+        "secret_state",
+    }
+)
 _KEYS = {
     "root": ("sqlite_autoindex_root_1", ("path",)),
     "file": ("sqlite_autoindex_file_1", ("root_id", "path")),
@@ -80,7 +94,7 @@ class BrokenRecord:
             return
         keys = self._keys(table)
         for key, values in find(self._plain, table, names):
-            # What an index says of a row is proved by the pages of the index; a row that it does not have never existed.
+            # The pages of an index prove the columns that it repeats; a row that no index has never existed.
             if key not in read and (keys is None or key in keys):
                 read.add(key)
                 yield FoundRow(values | (keys[key] if keys is not None else {}), is_proven=False)

@@ -1,8 +1,11 @@
-"""The hash chain over all writes: proof that what was kept before a noted hash is still there, byte for byte.
+"""The hash chain over all writes: proof that everything stored before a noted hash is still there, byte for byte.
 
 Every committed write is a revision. Its hash covers the former revision's hash and one entry for each log, snapshot and remark that
 the write touched; an entry's hash covers the whole content that the log or snapshot had then. For a log that grows, this costs no
-second look at its bytes: a rolling hash over its full chunks is kept with the generation, and only the last chunk is new.
+second reading: a rolling hash over its full chunks is stored with the generation, and only the last chunk is new.
+
+What is erased on the user's order leaves its entries and one more, of a kind in `ERASED`, in the write that erased it. Former entries
+of it cannot be checked any more; each has a random seed in its hash that was erased too, so none of them confirms a guess.
 """
 
 from __future__ import annotations
@@ -19,6 +22,9 @@ if TYPE_CHECKING:
 
 
 LOG, SNAPSHOT, REMARK, REMOVED = "log", "snapshot", "remark", "removed"
+ERASED = {LOG: "erased log", SNAPSHOT: "erased snapshot", REMARK: "erased remark"}
+"""The kind of the entry that says that something of a kind was erased."""
+SEED = 16
 _LOGS = "SELECT f.path, g.seq, g.size, g.rolling FROM generation g JOIN file f ON f.id = g.file_id WHERE g.id = ?"
 _ALL_LOGS = (
     f"SELECT g.id, f.path, g.seq, g.size, g.rolling, iif(g.size = 0, NULL, (SELECT iif(c.length = {CHUNK}, NULL, c.hash) FROM chunk c"
@@ -26,8 +32,14 @@ _ALL_LOGS = (
     " FROM json_each(?) j CROSS JOIN generation g ON g.id = j.value JOIN file f ON f.id = g.file_id"
 )
 _TAIL = "SELECT start, length, hash FROM chunk WHERE generation_id = ? ORDER BY start DESC LIMIT 1"
-_SNAPSHOTS = "SELECT f.path, c.hash FROM snapshot s JOIN file f ON f.id = s.file_id JOIN content c ON c.id = s.content_id WHERE s.id = ?"
-_REMARKS = "SELECT session_id, kind, value, set_at, removed_at FROM remark WHERE id = ?"
+_SNAPSHOTS = (
+    "SELECT f.path, c.hash, (SELECT seed FROM seed WHERE kind = 'snapshot' AND ref = s.id)"
+    " FROM snapshot s JOIN file f ON f.id = s.file_id JOIN content c ON c.id = s.content_id WHERE s.id = ?"
+)
+_REMARKS = (
+    "SELECT session_id, kind, value, set_at, removed_at, (SELECT seed FROM seed WHERE kind = 'remark' AND ref = r.id)"
+    " FROM remark r WHERE id = ?"
+)
 
 
 class Revision(NamedTuple):
@@ -66,18 +78,28 @@ def roll(rolling: bytes, chunk_hash: bytes) -> bytes:
 
 
 def log_hash(path: str, seq: int, size: int, rolling: bytes, tail_hash: bytes) -> bytes:
-    """The hash of an entry for a log: where it belongs and all of its bytes."""
+    """The hash of an entry for a log: where it belongs and all of its bytes; `rolling` begins with its seed."""
     return _hashed(LOG, path, str(seq), str(size), rolling.hex(), tail_hash.hex())
 
 
-def snapshot_hash(path: str, content_hash: bytes) -> bytes:
+def snapshot_hash(path: str, content_hash: bytes, seed: bytes | None) -> bytes:
     """The hash of an entry for a file that is kept whole."""
-    return _hashed(SNAPSHOT, path, content_hash.hex())
+    return _hashed(SNAPSHOT, path, content_hash.hex(), *_seeded(seed))
 
 
-def remark_hash(*values: str) -> bytes:
-    """The hash of an entry for what the user said, or took back."""
-    return _hashed(REMARK, *values)
+def remark_hash(*values: str, seed: bytes | None = None) -> bytes:
+    """The hash of an entry for a remark that was added or removed."""
+    return _hashed(REMARK, *values, *_seeded(seed))
+
+
+def erased_hash(kind: str, ref: int, size: int) -> bytes:
+    """The hash of an entry for what was erased."""
+    return _hashed(kind, str(ref), str(size))
+
+
+def _seeded(seed: bytes | None) -> tuple[str, ...]:
+    """Nothing for what was kept before there were seeds."""
+    return (seed.hex(),) if seed else ()
 
 
 def _hashed(*values: str) -> bytes:
@@ -130,20 +152,23 @@ def _current_entry(db: apsw.Connection, kind: str, ref: int) -> tuple[int, bytes
         tail = db.execute(_TAIL, (ref,)).get if size else None
         return size, log_hash(read_name(path), seq, size, rolling, tail[2] if tail and tail[1] != CHUNK else b"")
     if kind == SNAPSHOT:
-        path, content = db.execute(_SNAPSHOTS, (ref,)).get
-        return 0, snapshot_hash(read_name(path), content)
-    session_id, what, value, set_at, removed_at = db.execute(_REMARKS, (ref,)).get
+        path, content, seed = db.execute(_SNAPSHOTS, (ref,)).get
+        return 0, snapshot_hash(read_name(path), content, seed)
+    session_id, what, value, set_at, removed_at, seed = db.execute(_REMARKS, (ref,)).get
     if kind == REMOVED:
         return 0, remark_hash(str(ref), removed_at or "")
-    return 0, remark_hash(session_id, what, value, set_at)
+    return 0, remark_hash(session_id, what, value, set_at, seed=seed)
 
 
 def begin(db: apsw.Connection, store_id: str, moment: str) -> None:
     """Start the chain of a store: with nothing, or with all that a store of an older layout has."""
     former = first_hash(store_id)
     revision = int(db.execute("SELECT revision FROM store").get)
+    db.execute("DELETE FROM seed")
+    for kind in ERASED:
+        plant(db, kind, "generation" if kind == LOG else kind)
     for generation in _ids(db, "generation"):
-        rolling = b""
+        rolling = read_seed(db, LOG, generation)
         for length, hash_ in db.execute(
             "SELECT length, hash FROM chunk WHERE generation_id = ? ORDER BY start", (generation,)
         ):
@@ -164,25 +189,38 @@ def begin(db: apsw.Connection, store_id: str, moment: str) -> None:
     db.executemany("INSERT INTO entry (revision_id, kind, ref, size, hash) VALUES (?, ?, ?, ?, ?)", entries)
 
 
+def plant(db: apsw.Connection, kind: str, table: str, first: int = 0) -> None:
+    """Give seeds to everything of a kind from an id on."""
+    db.execute(
+        f"INSERT INTO seed (kind, ref, seed) SELECT ?, id, randomblob({SEED}) FROM {table} WHERE id >= ?", (kind, first)
+    )
+
+
+def read_seed(db: apsw.Connection, kind: str, ref: int) -> bytes:
+    """The seed of a log, a snapshot or a remark; empty for what was kept before there were seeds."""
+    seed: bytes | None = db.execute("SELECT seed FROM seed WHERE kind = ? AND ref = ?", (kind, ref)).get
+    return seed or b""
+
+
 def _ids(db: apsw.Connection, source: str) -> list[int]:
     rows: list[Any] = db.execute(f"SELECT id FROM {source} ORDER BY id").fetchall()
     return [row[0] for row in rows]
 
 
 class LogProof:
-    """Checks the entries of one log while its bytes go by, chunk by chunk."""
+    """Checks the entries of one log as its chunks are read."""
 
-    def __init__(self, path: str, seq: int, entries: Iterable[Entry]) -> None:
+    def __init__(self, path: str, seq: int, seed: bytes, entries: Iterable[Entry]) -> None:
         self._path = path
         self._seq = seq
         self._waiting = sorted(entries, key=lambda entry: entry.size)
-        self._rolling = b""
+        self._rolling = seed
         self._position = 0
         self.broken: list[Entry] = []
         """Entries whose content is not what the log has now."""
 
     def chunk(self, raw: bytes) -> None:
-        """Take the next chunk; one that is damaged is taken as what is there in its place."""
+        """Take the next chunk; of a damaged one, the bytes in its place."""
         from hashlib import sha256
 
         end = self._position + len(raw)
@@ -199,7 +237,7 @@ class LogProof:
         self._position = end
 
     def end(self) -> None:
-        """Check what is left: an entry of exactly the log's end, or of more than there is."""
+        """Check the remaining entries: those at the end of the log or beyond it."""
         for entry in self._waiting:
             self._check(entry, b"")
         self._waiting = []
@@ -213,9 +251,15 @@ class Lineage(Database):
     """The part of the record that chains its writes."""
 
     _touched: list[tuple[str, int]]
+    _erased: dict[tuple[str, int], int]
 
     def head(self) -> Revision:
         return Revision(*self._one("SELECT id, hash FROM revision ORDER BY id DESC LIMIT 1"))
+
+    def read_revision(self, number: int) -> tuple[Revision, str]:
+        """A revision by its number, and when it was written."""
+        id_, hash_, at = self._one("SELECT id, hash, at FROM revision WHERE id = ?", (number,))
+        return Revision(id_, hash_), at
 
     def has_revision(self, number: object, hash_: object) -> bool:
         """Whether this record was once in exactly this state, so that an index made from it then is still valid."""
@@ -255,18 +299,36 @@ class Lineage(Database):
         except apsw.Error as error:
             raise record_error(error, self.path) from error
 
+    def seed(self, kind: str, ref: int) -> bytes:
+        try:
+            return read_seed(self._db, kind, ref)
+        except apsw.Error as error:
+            raise record_error(error, self.path) from error
+
     def _touch(self, kind: str, ref: int) -> None:
-        """Remember that this write gives a log, a snapshot or a remark another content."""
+        """Remember that this write changes a log, a snapshot or a remark."""
         self._touched.append((kind, ref))
+
+    def _touch_new(self, kind: str, ref: int) -> None:
+        """Remember that this write adds a snapshot or a remark."""
+        self._run(f"INSERT INTO seed (kind, ref, seed) VALUES (?, ?, randomblob({SEED}))", (kind, ref))
+        self._touch(kind, ref)
+
+    def _touch_erased(self, kind: str, ref: int, size: int) -> None:
+        """Remember that this write erases a log, a snapshot or a remark, of which nothing is left in the tables."""
+        self._erased[ERASED[kind], ref] = size
+        self._touch(ERASED[kind], ref)
 
     def _seal(self) -> None:
         former, hash_ = self.head()
         revision = former + 1
         touched = sorted(set(self._touched))
-        entries = [
-            Entry(revision, kind, ref, *content)
-            for (kind, ref), content in zip(touched, current_entries(self._db, touched), strict=True)
-        ]
+        kept = [item for item in touched if item not in self._erased]
+        content = dict(zip(kept, current_entries(self._db, kept), strict=True))
+        for item in touched:
+            if item in self._erased:
+                content[item] = self._erased[item], erased_hash(*item, self._erased[item])
+        entries = [Entry(revision, *item, *content[item]) for item in touched]
         self._run("UPDATE store SET revision = ?", (revision,))
         self._run(
             "INSERT INTO revision (id, at, hash) VALUES (?, ?, ?)", (revision, self._moment, next_hash(hash_, entries))
@@ -283,3 +345,4 @@ class Lineage(Database):
     def _forget(self) -> None:
         super()._forget()
         self._touched = []
+        self._erased = {}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, cast
 
 import apsw
 
 from hansard.errors import StoreCorrupt, StoreUnusable
+from hansard.quick_imports import import_quickly
 from hansard.record import layout
 from hansard.storage.sqlite import is_page_damage, store_error
 
@@ -40,32 +42,34 @@ def short_hash(raw: Raw) -> bytes:
 class Codec:
     """One reused compressor and decompressor; zstandard is imported when the first frame is packed or unpacked."""
 
-    __slots__ = ("_compressor", "_decompressor")
+    @cached_property
+    def _compressor(self) -> zstandard.ZstdCompressor:
+        import_quickly("zstandard")
+        import zstandard
 
-    def __init__(self) -> None:
-        """Load nothing yet: a sync that finds nothing new never pays for the import."""
-        self._compressor: zstandard.ZstdCompressor | None = None
-        self._decompressor: zstandard.ZstdDecompressor | None = None
+        return zstandard.ZstdCompressor(level=LEVEL, write_content_size=True)
+
+    @cached_property
+    def _decompressor(self) -> zstandard.ZstdDecompressor:
+        import_quickly("zstandard")
+        import zstandard
+
+        return zstandard.ZstdDecompressor()
 
     def pack(self, raw: Raw) -> bytes:
         """Compress into one frame that states its raw length."""
-        if self._compressor is None:
-            import zstandard
-
-            self._compressor = zstandard.ZstdCompressor(level=LEVEL, write_content_size=True)
         return self._compressor.compress(raw)
 
     def unpack(self, frame: bytes, length: int) -> bytes:
         """Decompress a frame of exactly `length` raw bytes, or raise DamagedError before memory is spent."""
+        decompressor = self._decompressor
         import zstandard
 
-        if self._decompressor is None:
-            self._decompressor = zstandard.ZstdDecompressor()
         try:
             stated = zstandard.frame_content_size(frame)
             if stated != length:
                 raise DamagedError(f"its compressed data claims {stated} bytes where {length} are recorded")
-            raw = self._decompressor.decompress(frame)
+            raw = decompressor.decompress(frame)
         except zstandard.ZstdError as error:
             raise DamagedError(f"its compressed data cannot be read ({error})") from None
         except MemoryError:
@@ -76,14 +80,13 @@ class Codec:
 
     def unpack_start(self, frame: bytes | apsw.Blob, length: int) -> bytes:
         """The first `length` raw bytes of a frame, without spending time on the rest, which a blob need not even read."""
+        decompressor = self._decompressor
         import zstandard
 
-        if self._decompressor is None:
-            self._decompressor = zstandard.ZstdDecompressor()
         try:
             # Of a file it only wants `read`.
             source = cast("bytes | IO[bytes]", frame)
-            with self._decompressor.stream_reader(source, read_size=_FRAME_PART, closefd=False) as reader:
+            with decompressor.stream_reader(source, read_size=_FRAME_PART, closefd=False) as reader:
                 return reader.read(length)
         except zstandard.ZstdError as error:
             raise DamagedError(f"its compressed data cannot be read ({error})") from None
@@ -148,7 +151,7 @@ class Database:
         self.close()
 
     def revision(self) -> int:
-        """How many write transactions were ever committed; lower than remembered means an older copy was put back."""
+        """How many write transactions were ever committed; a lower number than before means that an older copy was restored."""
         return int(self._one("SELECT revision FROM store")[0])
 
     @contextmanager
@@ -297,7 +300,7 @@ class Database:
 
 
 def bind_name(name: str) -> str | bytes:
-    """A path as SQLite can hold it without loss: TEXT, or a BLOB when it has surrogates, which UTF-8 text has not."""
+    """A path as a lossless SQLite value: TEXT, or a BLOB if it has surrogates, which UTF-8 cannot encode."""
     if name.isascii():
         return name
     try:
@@ -318,7 +321,7 @@ AFTER_DAMAGE = (
 )
 
 DAMAGED_TEXT = "[damaged in the record; run `hansard verify --repair`]"
-"""Shown in a list in place of a text that the record cannot give back."""
+"""Shown in lists instead of a text that the record cannot return."""
 
 
 def record_error(error: apsw.Error, path: str) -> Exception:

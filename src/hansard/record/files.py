@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from msgspec import Struct
+
 from hansard.clients import CLAUDE_CODE
 from hansard.record.chain import Lineage
 from hansard.record.database import Row, bind_name, read_name
+from hansard.record.tombstones import Tombstones
 from hansard.sources.tail import Mark, at_rest, settled
+from hansard.storage.sqlite import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -16,6 +20,9 @@ if TYPE_CHECKING:
 
 LIVE = "live"
 GONE = "gone"
+FREED = "freed"
+"""The state of a log that the user removed with `hansard free`; in the table of files it is gone."""
+_OPEN = "open"  # the state of a secret about which nothing was decided
 _KNOWN = """\
 SELECT path, id, kind, state, coalesce(generation_id, snapshot_id), size, mark_offset, mark_mtime_ns, mark_inode, mark_head,
 mark_last, mark_seen_ns, mark_ctime_ns, mark_since_ns FROM file"""
@@ -33,13 +40,21 @@ LEFT JOIN snapshot s ON u.kind = 'snapshot' AND s.id = u.ref LEFT JOIN content c
 JOIN file f ON f.id = coalesce(g.file_id, s.file_id)"""
 
 
-class RootRow(NamedTuple):
+class RootRow(Struct, frozen=True):
     """A source root that was synced at some time."""
 
     id: int
     path: str
     name: str
     client: str
+
+
+class SecretState(Struct, frozen=True):
+    """What the user decided about a secret, why, and when."""
+
+    state: str
+    note: str
+    set_at: str
 
 
 class Known(NamedTuple):
@@ -86,7 +101,7 @@ def _known(row: Row) -> Known:
     return Known._make(row)._replace(path=read_name(row[0]), inode=int(row[8] or 0))
 
 
-class Quarantined(NamedTuple):
+class Quarantined(Struct, frozen=True):
     """A file that could not be read or kept, with its status at the last try."""
 
     root_id: int
@@ -99,13 +114,24 @@ class Quarantined(NamedTuple):
     ctime_ns: int
 
 
-class LeftOutRow(NamedTuple):
+class LeftOutRow(Struct, frozen=True):
     """A file that was seen and not kept."""
 
     root_id: int
     path: str
     size: int
     reason: str
+
+
+class ErasureRow(Struct, frozen=True):
+    """An erasure, in numbers."""
+
+    id: int
+    revision: int
+    at: str
+    receipt: str
+    """JSON; no names and no content."""
+    finished_at: str | None
 
 
 class Unproven(NamedTuple):
@@ -121,13 +147,13 @@ class Unproven(NamedTuple):
 class Files(Lineage):
     """The part of the record that knows files but not their bytes.
 
-    Reading a file takes time, so its parts may come from different moments. A content is proven when the file was at rest while it
+    Reading a file takes time, so its parts may come from different moments. A content is proven if the file was not written while it
     was read, or when every byte was found again in a second reading: then the file held all of it between the two. Everything that
     has no row in `unproven` is proven.
     """
 
     def root_id(self, path: str, name: str, client: str = CLAUDE_CODE) -> int:
-        """The id of a root, which is entered when new and updated when its short name or its client changed."""
+        """The id of a root: inserted if it is new, updated if its short name or client changed."""
         row = self._one_or_none("SELECT id, name, client FROM root WHERE path = ?", (bind_name(path),))
         if row is None:
             self._must_write()
@@ -143,7 +169,7 @@ class Files(Lineage):
 
     def known(self, root_id: int) -> dict[str, Known]:
         result: dict[str, Known] = {}
-        # The plus keeps SQLite from hopping through the index: nearly every row is wanted.
+        # The plus keeps SQLite from using the index: nearly every row is needed.
         for row in self._rows(f"{_KNOWN} WHERE +root_id = ?", (root_id,)):
             path, inode = row[0], row[8]
             if type(path) is str and type(inode) is int:
@@ -173,12 +199,35 @@ class Files(Lineage):
         return _known(row) if row is not None else None
 
     def set_state(self, file_ids: Iterable[int], state: str, when: str) -> None:
-        """Note that files are gone from their place, or there again, since `when`."""
+        """Set whether files are missing from their place, since `when`."""
         self._must_write()
+        if state == LIVE:
+            file_ids = list(file_ids)
+            self.forget_freed(file_ids)
         self._run_many(
             "UPDATE file SET state = ?1, state_at = ?2 WHERE id = ?3 AND state <> ?1",
             ((state, when, file_id) for file_id in file_ids),
         )
+
+    def note_freed(self, file_ids: Iterable[int]) -> None:
+        """Note that the user removes files from their place; before it is done, so that a crash leaves no file without a reason."""
+        self._must_write()
+        self._run_many(
+            "INSERT OR REPLACE INTO freed (file_id, at) VALUES (?, ?)",
+            ((file_id, self._moment) for file_id in file_ids),
+        )
+
+    def forget_freed(self, file_ids: Iterable[int]) -> None:
+        """Drop that note for files that exist again."""
+        self._must_write()
+        self._run_many("DELETE FROM freed WHERE file_id = ?", ((file_id,) for file_id in file_ids))
+
+    def freed(self) -> dict[int, str]:
+        """The files that the user removed from their place, and when."""
+        rows = self._rows(
+            "SELECT w.file_id, w.at FROM freed w JOIN file f ON f.id = w.file_id WHERE f.state = 'gone' ORDER BY w.file_id"
+        )
+        return dict(rows)
 
     def leave_out(self, root_id: int, path: str, size: int, reason: str) -> None:
         """Note a file that was seen and not kept."""
@@ -224,7 +273,7 @@ class Files(Lineage):
         rows = self._rows(
             "SELECT root_id, path, reason, since, tried_ns, size, mtime_ns, ctime_ns FROM quarantine ORDER BY root_id, path"
         )
-        return [Quarantined._make(row)._replace(path=read_name(row[1])) for row in rows]
+        return [Quarantined(row[0], read_name(row[1]), *row[2:]) for row in rows]
 
     def note_database(self, root_id: int, path: str, kind: str, mark: Mark) -> None:
         """Note with what status a database was read; its rows are kept in logs of their own."""
@@ -262,13 +311,14 @@ class Files(Lineage):
             "WHERE id = ?",
             (size, *mark, self._moment, file_id),
         )
+        self._run("DELETE FROM freed WHERE file_id = ?", (file_id,))
 
     def worktrees(self) -> dict[str, str]:
         """Every folder that was seen to be a worktree, with its repository."""
         return {str(path): str(repository) for path, repository in self._rows("SELECT path, repository FROM worktree")}
 
     def note_worktree(self, path: str, repository: str) -> None:
-        """Keep whose worktree a folder is; what was seen last counts."""
+        """Store the repository of a worktree; the last one seen counts."""
         self._must_write()
         self._run(
             "INSERT INTO worktree (path, repository, seen_at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET"
@@ -290,6 +340,71 @@ class Files(Lineage):
         """Drop the note on a move that was undone."""
         self._must_write()
         self._run("DELETE FROM move WHERE path = ?", (path,))
+
+    def file_names(self, after: int = 0) -> list[tuple[int, str]]:
+        """The ids and paths of files with an id over `after`."""
+        rows = self._rows("SELECT id, path FROM file WHERE id > ? ORDER BY id", (after,))
+        return [(row[0], read_name(row[1])) for row in rows]
+
+    def present(self, table: str, ids: Iterable[int]) -> set[int]:
+        """Those of some ids that a table still has: file, snapshot or (valid) remark."""
+        valid = " AND removed_at IS NULL" if table == "remark" else ""
+        rows = self._rows(
+            f"SELECT t.id FROM json_each(?) j CROSS JOIN {table} t ON t.id = j.value{valid}", (to_json(list(ids)),)
+        )
+        return {row[0] for row in rows}
+
+    def secret_key(self) -> bytes:
+        """The random key of the fingerprints of secrets."""
+        return bytes(self._one("SELECT key FROM secret_key")[0])
+
+    def secret_states(self) -> dict[str, SecretState]:
+        """What the user decided about secrets, by fingerprint; all others are open."""
+        rows = self._rows("SELECT fingerprint, state, note, set_at FROM secret_state")
+        return {row[0]: SecretState(*row[1:]) for row in rows}
+
+    def note_secret_state(self, fingerprint: str, state: str, note: str) -> None:
+        """Store what the user decided about a secret; an open one needs no row."""
+        self._must_write()
+        if state == _OPEN:
+            self._run("DELETE FROM secret_state WHERE fingerprint = ?", (fingerprint,))
+            return
+        self._run(
+            "INSERT OR REPLACE INTO secret_state (fingerprint, state, note, set_at) VALUES (?, ?, ?, ?)",
+            (fingerprint, state, note, self._moment),
+        )
+
+    def tombstones(self) -> Tombstones:
+        """The tombstones; without a key if there are none."""
+        row = self._one("SELECT tombstone_key, EXISTS (SELECT 1 FROM tombstone) FROM store")
+        return Tombstones(row[0] if row[1] else b"", self._is_buried)
+
+    def _is_buried(self, digest: bytes) -> bool:
+        return self._one_or_none("SELECT 1 FROM tombstone WHERE digest = ?", (digest,)) is not None
+
+    def has_unfinished_erasure(self) -> bool:
+        """Whether something was erased of which copies may be left."""
+        return self._one_or_none("SELECT 1 FROM erasure WHERE finished_at IS NULL") is not None
+
+    def erasures(self) -> list[ErasureRow]:
+        """What was erased, the oldest first."""
+        rows = self._rows("SELECT id, revision_id, at, receipt, finished_at FROM erasure ORDER BY id")
+        return [ErasureRow(*row) for row in rows]
+
+    def blanks(self, kind: str, ref: int) -> list[tuple[int, int]]:
+        """Where the record has markers in place of what was erased: starts and lengths."""
+        return [
+            (int(start), int(length))
+            for start, length in self._rows("SELECT start, length FROM blank WHERE kind = ? AND ref = ?", (kind, ref))
+        ]
+
+    def note_blanks(self, kind: str, ref: int, stretches: Iterable[tuple[int, int]]) -> None:
+        """Note where markers were kept in place of other bytes: starts and lengths."""
+        self._must_write()
+        self._run_many(
+            "INSERT INTO blank (kind, ref, start, length) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET length = max(length, excluded.length)",
+            ((kind, ref, *stretch) for stretch in stretches),
+        )
 
     def doubt(self, kind: str, ref: int, proven: int) -> None:
         """Note that a content is proven up to this size only, unless an earlier doubt says less."""

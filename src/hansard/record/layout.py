@@ -35,7 +35,7 @@ def create(path: str) -> None:
         if os.path.exists(path):
             if os.path.getsize(path):
                 return
-            os.unlink(path)  # left behind by somebody who got no further
+            os.unlink(path)  # left by a process that was interrupted
         sqlite.create(path, lambda db: _migrate(db, path, busy_seconds=0))
     except OSError as error:
         raise os_error(error, path) from None
@@ -112,7 +112,7 @@ def _check_pages(db: apsw.Connection, path: str, *, readonly: bool) -> None:
             db.execute("VACUUM")
             db.execute("UPDATE store SET page_checksums = 1")
         except (apsw.BusyError, apsw.LockedError, apsw.FullError):
-            return  # the next time, then
+            return  # tried again the next time
         db.pragma(_CHECKING, 1)
 
 

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO
+
+import apsw
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hansard.errors import NotFound, StoreCorrupt
-from hansard.record.chain import LOG, roll
-from hansard.record.database import AFTER_DAMAGE, DamagedError, Raw, Row, bind_name, read_name, short_hash
+from hansard.record.chain import LOG, plant, roll
+from hansard.record.database import (
+    AFTER_DAMAGE,
+    DamagedError,
+    Raw,
+    Row,
+    bind_name,
+    read_name,
+    record_error,
+    short_hash,
+)
 from hansard.record.files import Files
 from hansard.record.schema import CHUNK
 
@@ -26,10 +39,11 @@ _GLIMPSED = 32  # chunks that are kept decompressed for `glimpse`
 
 COLUMNS = """\
 g.id, g.file_id, f.root_id, f.path, f.kind, g.seq, g.size, g.mtime_ns, g.mode, g.started_at, g.ended_reason,
-f.generation_id IS g.id, f.state FROM generation g JOIN file f ON f.id = g.file_id"""
+f.generation_id IS g.id, iif(f.state = 'gone' AND EXISTS (SELECT 1 FROM freed w WHERE w.file_id = f.id), 'freed', f.state)
+FROM generation g JOIN file f ON f.id = g.file_id"""
 
 
-class Generation(NamedTuple):
+class Generation(Struct, frozen=True):
     """One life of a log, from its first byte to a rewrite of the source."""
 
     id: int
@@ -47,8 +61,8 @@ class Generation(NamedTuple):
     state: str
 
 
-class Checked(NamedTuple):
-    """One chunk that was looked at: where it lies, and what is wrong with it if anything."""
+class Checked(Struct, frozen=True):
+    """One chunk that was checked: where it starts, and what is wrong with it, if anything."""
 
     start: int
     length: int
@@ -94,14 +108,28 @@ class Logs(Files):
             "INSERT INTO generation (file_id, seq, size, mtime_ns, mode, started_at) VALUES (?, ?, 0, 0, 0, ?)",
             (file_id, seq, self._moment),
         )
+        seed = self._plant(generation)
         self._run(
             "UPDATE file SET kind = ?, generation_id = ?, snapshot_id = NULL, size = 0, mark_offset = NULL, mark_mtime_ns = NULL, "
             "mark_ctime_ns = NULL, mark_since_ns = NULL, mark_inode = NULL, mark_head = NULL, mark_last = NULL, mark_seen_ns = NULL WHERE id = ?",
             (kind, generation, file_id),
         )
-        self._hold(generation, _Tail(file_id, 0, bytearray(), b""))
+        self._hold(generation, _Tail(file_id, 0, bytearray(), seed))
         self._touch(LOG, generation)
         return generation
+
+    def _plant(self, first: int) -> bytes:
+        """Give logs their seeds, from an id on; returns that of the first one."""
+        try:
+            plant(self._db, LOG, "generation", first)
+        except apsw.Error as error:
+            self._failed = True
+            raise record_error(error, self.path) from error
+        self._run(
+            "UPDATE generation SET rolling = (SELECT seed FROM seed WHERE kind = 'log' AND ref = id) WHERE id >= ?",
+            (first,),
+        )
+        return self.seed(LOG, first)
 
     def start_logs(self, root_id: int, files: Sequence[tuple[str, str]]) -> None:
         """Begin the logs of files, given as path and kind, that were never seen: `start_generation` of each, in this order."""
@@ -120,6 +148,7 @@ class Logs(Files):
             (self._moment, first_file),
         )
         self._run("UPDATE file SET generation_id = id + ? WHERE id >= ?", (last - last_file, first_file))
+        self._plant(last - len(files) + 1)
         for generation in range(last - len(files) + 1, last + 1):
             self._touch(LOG, generation)
 
@@ -174,17 +203,32 @@ class Logs(Files):
         return lambda file: self.first_difference(generation, file) is None
 
     def first_difference(self, generation: int, file: BinaryIO, start: int = 0, end: int | None = None) -> int | None:
-        """Where the first chunk between two offsets starts that an open file does not have at its place, None when it has them all."""
+        """Where the first chunk between two offsets starts that an open file does not have at its place, None when it has them all.
+
+        A file may have anything where the record has a marker.
+        """
         self._write_back()
+        blanks = self.blanks(LOG, generation)
         file.seek(start)
         for first, length, expected in self._rows(
             "SELECT start, length, hash FROM chunk WHERE generation_id = ? AND start >= ? AND start < ? ORDER BY start",
             (generation, start, 1 << 62 if end is None else end),
         ):
             piece = file.read(length)
+            if blanks and len(piece) == length:
+                piece = self._with_markers(generation, int(first), piece, blanks)
             if len(piece) != length or short_hash(piece) != expected:
                 return int(first)
         return None
+
+    def _with_markers(self, generation: int, start: int, piece: bytes, blanks: Sequence[tuple[int, int]]) -> bytes:
+        """A piece of a file with the record's markers where the record has some."""
+        marked = bytearray(piece)
+        for blank, length in blanks:
+            first, end = max(blank, start), min(blank + length, start + len(piece))
+            if first < end:
+                marked[first - start : end - start] = b"".join(self._pieces(generation, first, end))
+        return bytes(marked)
 
     def prove_next(self, generation: int, file: BinaryIO, most: int) -> bool:
         """Compare the next `most` bytes of an unproven log with its file, in whole chunks; False if they differ.
@@ -260,7 +304,7 @@ class Logs(Files):
     def _glimpse_chunk(self, generation: int, position: int, end: int) -> tuple[int, bytes]:
         """Where the chunk around a position starts, and its raw bytes up to `end`; none where it cannot give them.
 
-        Those that were looked at last are at hand: what a chunk begins with never changes, and hits often lie side by side.
+        The last ones are cached: the beginning of a chunk never changes, and hits are often close together.
         """
         first = position - position % CHUNK
         raw = self._glimpsed.pop((generation, first), b"")
@@ -310,7 +354,7 @@ class Logs(Files):
             yield piece
 
     def check(self, generation: int, proof: LogProof | None = None) -> Iterator[Checked]:
-        """Look at every chunk of a generation, go on after damage, and end at its recorded size; `proof` is given the bytes."""
+        """Check every chunk of a generation up to its recorded size, past damage; `proof` gets the bytes."""
         self._write_back()
         size = self._size(generation)
         position = 0
@@ -348,6 +392,15 @@ class Logs(Files):
         self._write_back()
         return map(_generation, self._paged(f"SELECT {COLUMNS} WHERE g.id > ? ORDER BY g.id LIMIT ?"))
 
+    def generations_of(self, file_id: int) -> list[Generation]:
+        """The generations of a log, oldest first."""
+        return list(map(_generation, self._rows(f"SELECT {COLUMNS} WHERE g.file_id = ? ORDER BY g.seq", (file_id,))))
+
+    def sizes(self) -> dict[int, int]:
+        """The size of every generation, by its id."""
+        self._write_back()
+        return dict(self._rows("SELECT id, size FROM generation"))
+
     def newest_generations(self) -> Iterator[Generation]:
         """Generations that are not empty, newest first."""
         self._write_back()
@@ -368,7 +421,7 @@ class Logs(Files):
         tail = self._tails.pop(generation, None)
         if tail is None:
             tail = self._load_tail(generation)
-        # Taken out and put back: the dictionary's order is the order of use.
+        # Inserted again: the order of the dictionary is the order of use (LRU).
         self._hold(generation, tail)
         return tail
 
@@ -402,6 +455,11 @@ class Logs(Files):
                 (tail.start + len(tail.raw), tail.rolling, generation),
             )
             tail.dirty = False
+
+    def _release_tails(self) -> None:
+        """Write the tails that are held in memory, and drop them."""
+        self._write_back()
+        self._tails = {}
 
     def _write_back(self) -> None:
         for generation in self._tails:
@@ -481,5 +539,4 @@ class Logs(Files):
 
 
 def _generation(row: Row) -> Generation:
-    value = Generation._make(row)
-    return value._replace(path=read_name(row[3]), current=bool(row[11]))
+    return replace(Generation(*row), path=read_name(row[3]), current=bool(row[11]))

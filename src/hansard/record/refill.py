@@ -34,6 +34,7 @@ class Refill:
         """`good` holds the ids of the chunks whose bytes are there, and is added to."""
         self.bytes = 0
         """Raw bytes that were taken from the sources."""
+        self._target = target
         self._run = target.execute
         self._good = good
         self._codec = Codec()
@@ -94,7 +95,7 @@ class Refill:
             "SELECT start, length, hash, id FROM chunk WHERE generation_id = ?", (generation,)
         ).fetchall()
         known = {start: (length, hash_, id_) for start, length, hash_, id_ in rows}
-        rolling = tail = b""
+        rolling, tail = chain.read_seed(self._target, chain.LOG, generation), b""
         lost: list[tuple[int, int]] = []
         for start in range(0, size, CHUNK):
             length = min(CHUNK, size - start)

@@ -1,4 +1,4 @@
-"""Giving files back: what would be written, then writing it."""
+"""Restoring files: a plan of what would be written, and writing it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import stat
 from contextlib import suppress
 from enum import StrEnum
-from hashlib import sha256
 from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec import Struct
@@ -17,7 +16,6 @@ from hansard.lazy_regex import lazy_compile
 from hansard.model.files import RestoreAction, RestoreItem
 from hansard.record.chain import LOG, SNAPSHOT
 from hansard.record.logs import Generation
-from hansard.record.schema import CHUNK
 from hansard.sources.names import printable, unescape
 from hansard.storage.sqlite import NO_SPACE
 
@@ -176,7 +174,7 @@ def _folders(roots: Sequence[RootRow], layout: Layout) -> dict[int, str]:
 
 
 def _plain(part: str) -> bool:
-    """Whether a name is one component that leads neither up nor elsewhere, on this system."""
+    """Whether a name is a single path component on this system, and not `..`."""
     separators = {"/", "\0", os.sep, os.altsep or "/"}
     if os.name == "nt":
         separators.add(":")
@@ -219,7 +217,7 @@ def _action(record: Record, version: Generation | Snapshot, target: str) -> Rest
         status = os.lstat(target)
     except (FileNotFoundError, NotADirectoryError):
         return RestoreAction.WRITE
-    # A link is never looked through: it is replaced itself or left alone.
+    # Links are never followed: a link itself is replaced or left alone.
     if not stat.S_ISREG(status.st_mode) or status.st_size != version.size:
         return RestoreAction.DIFFERS
     try:
@@ -233,10 +231,7 @@ def _action(record: Record, version: Generation | Snapshot, target: str) -> Rest
 def _same(record: Record, version: Generation | Snapshot, file: BinaryIO) -> bool:
     if isinstance(version, Generation):
         return record.first_difference(version.id, file) is None
-    digest = sha256()
-    while piece := file.read(CHUNK):
-        digest.update(piece)
-    return digest.digest() == version.hash
+    return record.has_content(version, file)
 
 
 def _refuse_overwriting(targets: Sequence[str]) -> None:
@@ -262,7 +257,7 @@ def _refuse_escape(base: str, target: str) -> None:
 
 def _write(record: Record, item: RestoreItem, overwrite: bool, touch: bool) -> None:
     parent = os.path.dirname(item.target)
-    # Looked at again: the plan may be old.
+    # Checked again: the plan may be out of date.
     _refuse_name(item.path)
     _refuse_escape(item.base, item.target)
     _make_directories(parent)
@@ -285,7 +280,7 @@ def _write(record: Record, item: RestoreItem, overwrite: bool, touch: bool) -> N
 
 
 def _remove_unfinished(folder: str) -> None:
-    """Remove what a killed restore left in a folder: files of our own user, whose names tell the process that made them."""
+    """Remove what a killed restore left in a folder: files of our own user, whose names contain the id of the process."""
     try:
         names = os.listdir(folder)
     except OSError:

@@ -24,8 +24,12 @@ if TYPE_CHECKING:
     from hansard.sources.roots import Root
 
 _FOLDER = "projects/salvaged"
-_CHAIN = ("store", "revision", "entry")
-_METADATA = ("root", "file", "generation", "snapshot", "remark", "left_out", "worktree", "move", "unproven")
+_CHAIN = ("store", "revision", "entry", "seed")
+_MAY_BE_EMPTY = frozenset({"seed"})
+_METADATA = (
+    *("root", "file", "generation", "snapshot", "remark", "left_out", "worktree", "move", "unproven"),
+    *("blank", "tombstone", "erasure", "erasure_step", "freed", "secret_key", "secret_state"),
+)
 _LONGEST_CORRECTED = 2000  # bytes of a remark
 
 
@@ -51,7 +55,7 @@ class SalvageReport(Struct):
     """Places in the tables where nothing could be read."""
     losses: list[Loss] = field(default_factory=list)
     doubtful: list[str] = field(default_factory=list)
-    """What was read from damaged pages and could not be proved, in words."""
+    """Descriptions of what was read from damaged pages and could not be proved."""
 
 
 def salvage(broken: str, new: str, roots: Sequence[Root] = ()) -> SalvageReport:
@@ -167,7 +171,11 @@ class _Salvage:
             return {"mtime_ns": 0, "mode": 0o600, "started_at": layout.now()} | known | {"size": size, "rolling": b""}
         if table == "remark":
             expected = self._entry(chain.REMARK, row["id"])
-            return row if expected is None else _corrected(row, expected)
+            return (
+                row
+                if expected is None
+                else _corrected(row, expected, chain.read_seed(self.target, chain.REMARK, row["id"]))
+            )
         if table == "snapshot":
             return {"content_id": 0, "mtime_ns": 0, "mode": 0o600, "seen_at": layout.now()} | known
         return row
@@ -177,10 +185,10 @@ class _Salvage:
     def _put(self, table: str, row: Row) -> bool:
         try:
             self.target.execute(
-                f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
+                f"{'REPLACE' if table == 'secret_key' else 'INSERT'} INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
                 tuple(map(_storable, row.values())),
             )
-        except apsw.Error:  # of the wrong type, or there already: what stood on the page was no row of ours
+        except apsw.Error:  # of the wrong type, or a duplicate: the page did not hold this row of ours
             self.source.unread += 1
             return False
         return True
@@ -188,7 +196,11 @@ class _Salvage:
     def _chain(self) -> bool:
         """Take over the identity of the store and the chain of its revisions, if every row of it is on a sound page."""
         rows = {table: list(self._rows(table)) for table in _CHAIN}
-        if not all(rows.values()) or self.source.unread or any(table in self._doubtful for table in _CHAIN):
+        if (
+            not all(found or table in _MAY_BE_EMPTY for table, found in rows.items())
+            or self.source.unread
+            or any(table in self._doubtful for table in _CHAIN)
+        ):
             return False
         for table in reversed(_CHAIN):
             self.target.execute(f"DELETE FROM {table}")
@@ -252,7 +264,8 @@ class _Salvage:
                 continue
             contents: list[Any] = run("SELECT id, hash FROM content").fetchall()
             for content, hash_ in contents:
-                if chain.snapshot_hash(read_name(path), hash_) == expected:
+                seed = chain.read_seed(self.target, chain.SNAPSHOT, ref)
+                if chain.snapshot_hash(read_name(path), hash_, seed) == expected:
                     run("UPDATE snapshot SET content_id = ? WHERE id = ?", (content, ref))
 
     def _drop_lost_contents(self) -> None:
@@ -267,7 +280,7 @@ class _Salvage:
         self._choose_current()
 
     def _give_names(self) -> None:
-        """Let every generation and content belong to a file, and every file to a root, and have a current content."""
+        """Assign every generation and content to a file, and every file to a root; choose current contents."""
         run = self.target.execute
         run(
             "INSERT INTO generation (id, file_id, seq, size, mtime_ns, mode, started_at) SELECT generation_id, -generation_id, 1,"
@@ -304,7 +317,7 @@ class _Salvage:
         self._choose_current()
 
     def _choose_current(self) -> None:
-        """Let every file have a current content, and drop files that have none."""
+        """Choose the current content of every file; drop files that have none."""
         run = self.target.execute
         # What is current was lost: then what was there before it is, and the next sync reads the source anew.
         run(
@@ -365,7 +378,7 @@ def _storable(value: Any) -> Any:
     return value
 
 
-def _corrected(row: Row, expected: bytes) -> Row:
+def _corrected(row: Row, expected: bytes, seed: bytes) -> Row:
     """A remark with one bit flipped back where that gives its hash in the chain: nothing else has these words."""
     names = ("session_id", "kind", "value", "set_at")
     values = [str(row[name]) for name in names]
@@ -374,7 +387,7 @@ def _corrected(row: Row, expected: bytes) -> Row:
         for place in range(min(len(data), _LONGEST_CORRECTED) * 8):
             data[place // 8] ^= 1 << place % 8
             attempt = [*values[:number], data.decode("utf-8", "surrogateescape"), *values[number + 1 :]]
-            if chain.remark_hash(*attempt) == expected:
+            if chain.remark_hash(*attempt, seed=seed) == expected:
                 return row | dict(zip(names, attempt, strict=True))
             data[place // 8] ^= 1 << place % 8
     return row

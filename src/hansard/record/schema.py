@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 APPLICATION_ID = 0x48534452
 """Written in the database's header ("HSDR"), so that another program's database is never taken for ours."""
@@ -124,9 +124,9 @@ CREATE TABLE revision (
 -- What a write added: the content that a log, a snapshot or a remark had after it.
 CREATE TABLE entry (
   revision_id  INTEGER NOT NULL REFERENCES revision (id),  -- the write
-  kind         TEXT NOT NULL,                       -- log, snapshot, remark, removed (a remark that was taken back)
+  kind         TEXT NOT NULL,                       -- log, snapshot, remark, removed (a remark that was taken back), erased log, ...
   ref          INTEGER NOT NULL,                    -- id of the generation, the snapshot or the remark
-  size         INTEGER NOT NULL,                    -- log: its raw bytes then
+  size         INTEGER NOT NULL,                    -- log: its raw bytes then; erased: how many bytes were erased
   hash         BLOB NOT NULL,                       -- first 16 bytes of the SHA-256 of its identity and content
   PRIMARY KEY (revision_id, kind, ref)
 ) STRICT, WITHOUT ROWID;
@@ -187,11 +187,82 @@ CLIENTS = """\
 ALTER TABLE root ADD COLUMN client TEXT NOT NULL DEFAULT 'claude-code';  -- the client that writes its files
 """
 
-SCHEMA = f"{FIRST}\n{REMARKS}\n{LINEAGE}\n{WORKTREES}\n{MOVES}\n{PROOFS}\n{CLIENTS}"
+ERASURE = """\
+-- Random bytes in the hashes of a thing's entries. They are erased with it, so that no hash confirms a guess of what it was.
+CREATE TABLE seed (
+  kind  TEXT NOT NULL CHECK (kind IN ('log', 'snapshot', 'remark')),  -- whose it is
+  ref   INTEGER NOT NULL,                           -- id of the generation, the snapshot or the remark
+  seed  BLOB NOT NULL,                              -- 16 bytes
+  PRIMARY KEY (kind, ref)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX chunk_by_source ON chunk (source) WHERE source IS NOT NULL;
+CREATE INDEX snapshot_by_content ON snapshot (content_id);
+
+-- Stretches that were erased and hold a marker of the same length; the source may still have other bytes there.
+CREATE TABLE blank (
+  kind    TEXT NOT NULL CHECK (kind IN ('log', 'snapshot')),  -- what it is in
+  ref     INTEGER NOT NULL,                         -- id of the generation or the snapshot
+  start   INTEGER NOT NULL,                         -- offset of its first byte
+  length  INTEGER NOT NULL,                         -- in bytes
+  PRIMARY KEY (kind, ref, start)
+) STRICT, WITHOUT ROWID;
+
+-- What must not be kept again: only keyed hashes of names, never of content.
+CREATE TABLE tombstone (
+  digest  BLOB PRIMARY KEY,                         -- of a session's client and id, of a file's root and path, or of what is left of a line
+  kind    TEXT NOT NULL CHECK (kind IN ('session', 'file', 'line')),  -- what it is of
+  at      TEXT NOT NULL                             -- ISO 8601, UTC
+) STRICT, WITHOUT ROWID;
+
+ALTER TABLE store ADD COLUMN tombstone_key BLOB;    -- random key of these hashes; NULL before the first one
+
+-- Erasures: what was erased, in numbers, and when the last copy of it was.
+CREATE TABLE erasure (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,   -- never used twice
+  revision_id  INTEGER NOT NULL,                    -- the write that erased it from this database
+  at           TEXT NOT NULL,                       -- ISO 8601, UTC
+  receipt      TEXT NOT NULL,                       -- JSON: reason and counts; no names and no content
+  finished_at  TEXT                                 -- NULL while copies elsewhere are left
+) STRICT;
+
+-- Copies outside of this database that an erasure has still to remove; a row goes with its copy.
+CREATE TABLE erasure_step (
+  erasure_id  INTEGER NOT NULL REFERENCES erasure (id),  -- the erasure it is part of
+  kind        TEXT NOT NULL,                        -- what is to be done with the copy
+  target      ANY NOT NULL,                         -- a path; TEXT or BLOB like root.path
+  PRIMARY KEY (erasure_id, kind, target)
+) STRICT, WITHOUT ROWID;
+
+-- Files that the user removed from a client's folder because the record has all of their bytes.
+CREATE TABLE freed (
+  file_id  INTEGER PRIMARY KEY REFERENCES file (id),  -- the file
+  at       TEXT NOT NULL                            -- ISO 8601, UTC
+) STRICT;
+"""
+
+SECRETS = """\
+-- The random key of the fingerprints of secrets: without it, no fingerprint confirms a guess.
+CREATE TABLE secret_key (
+  id   INTEGER PRIMARY KEY CHECK (id = 1),          -- there is exactly one row
+  key  BLOB NOT NULL                                -- 32 bytes
+) STRICT;
+INSERT INTO secret_key VALUES (1, randomblob(32));  -- made with this table, never changed
+
+-- What the user decided about a secret; the secret itself is not here. Without a row it is open.
+CREATE TABLE secret_state (
+  fingerprint  TEXT PRIMARY KEY,                    -- keyed hash of the secret, 32 hexadecimal digits
+  state        TEXT NOT NULL CHECK (state IN ('rotated', 'false-alarm', 'accepted')),  -- the decision
+  note         TEXT NOT NULL,                       -- why, as it was typed
+  set_at       TEXT NOT NULL                        -- ISO 8601, UTC
+) STRICT, WITHOUT ROWID;
+"""
+
+SCHEMA = f"{FIRST}\n{REMARKS}\n{LINEAGE}\n{WORKTREES}\n{MOVES}\n{PROOFS}\n{CLIENTS}\n{ERASURE}\n{SECRETS}"
 """The layout as it is, for people and documentation."""
 
 
-class Migration(NamedTuple):
+class Migration(Struct, frozen=True):
     """One step of the layout, applied in one transaction; its version becomes the database's user_version."""
 
     version: int
@@ -210,5 +281,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(5, "moved projects", MOVES),
     Migration(6, "contents that are not proven yet", PROOFS),
     Migration(7, "the client of each root", CLIENTS),
+    Migration(8, "erasures and freed files", ERASURE),
+    Migration(9, "states of secrets", SECRETS),
 )
 """Every step, oldest first: a new store takes them all, an older one those it lacks, after a backup."""

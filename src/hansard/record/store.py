@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import starmap
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from hansard.errors import StoreCorrupt
 from hansard.record.chain import REMARK, REMOVED, Revision
 from hansard.record.database import DamagedError, short_hash
-from hansard.record.files import GONE, LIVE, Known, LeftOutRow, Quarantined, RootRow
-from hansard.record.logs import Checked, Generation, Logs
-from hansard.record.snapshots import Snapshot, Snapshots
+from hansard.record.erase import Erasing
+from hansard.record.files import FREED, GONE, LIVE, Known, LeftOutRow, Quarantined, RootRow
+from hansard.record.logs import Checked, Generation
+from hansard.record.snapshots import Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
     from hansard.sources.roots import Root
 
 __all__ = [
+    "FREED",
     "GONE",
     "LIVE",
     "Checked",
@@ -38,8 +43,8 @@ PIN, TAG, TITLE, NOTE = "pin", "tag", "title", "note"
 _VALID = "SELECT id, session_id, kind, value, set_at FROM remark WHERE removed_at IS NULL"
 
 
-class Remark(NamedTuple):
-    """One thing that the user said about a session and did not take back."""
+class Remark(Struct, frozen=True):
+    """A pin, tag, title or note of a session that the user has not removed."""
 
     id: int
     session_id: str
@@ -48,10 +53,10 @@ class Remark(NamedTuple):
     set_at: str
 
 
-class Record(Logs, Snapshots):
+class Record(Erasing):
     """Every byte that was seen, and what the user said about it, in one database.
 
-    Roots and files are in `files`, logs in `logs`, whole files in `snapshots`.
+    Roots and files are in `files`, logs in `logs`, whole files in `snapshots`, erasing in `erase`.
 
     Open it with `Record.open`, one per thread; change it only inside `writing()`; read it at any time, also while
     another process writes.
@@ -128,10 +133,15 @@ class Record(Logs, Snapshots):
         return found + [f"row {row[1]} of table {row[0]} refers to a row of {row[2]} that is missing" for row in rows]
 
     def remarks(self, session_id: str | None = None) -> list[Remark]:
-        """What is valid, of one session or of all, the oldest first."""
+        """The remarks on one session or on all, the oldest first."""
         if session_id is None:
-            return [Remark._make(row) for row in self._rows(f"{_VALID} ORDER BY id")]
-        return [Remark._make(row) for row in self._rows(f"{_VALID} AND session_id = ? ORDER BY id", (session_id,))]
+            return list(starmap(Remark, self._rows(f"{_VALID} ORDER BY id")))
+        return list(starmap(Remark, self._rows(f"{_VALID} AND session_id = ? ORDER BY id", (session_id,))))
+
+    def all_remarks(self) -> list[Remark]:
+        """Every remark, removed ones too, the oldest first."""
+        rows = self._rows("SELECT id, session_id, kind, value, set_at FROM remark ORDER BY id")
+        return list(starmap(Remark, rows))
 
     def add_remark(self, session_id: str, kind: str, value: str) -> int:
         self._must_write()
@@ -139,11 +149,11 @@ class Record(Logs, Snapshots):
             "INSERT INTO remark (session_id, kind, value, set_at) VALUES (?, ?, ?, ?)",
             (session_id, kind, value, self._moment),
         )
-        self._touch(REMARK, remark)
+        self._touch_new(REMARK, remark)
         return remark
 
     def remove_remarks(self, ids: Iterable[int]) -> None:
-        """Mark remarks as taken back; what was taken back before stays as it is."""
+        """Mark remarks as removed; those already removed stay as they are."""
         self._must_write()
         for id_ in ids:
             before = self._db.total_changes()

@@ -5,23 +5,22 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from functools import partial
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from hansard.record.chain import LOG, LogProof, first_hash, next_hash
+from hansard.record.chain import ERASED, LOG, REMARK, REMOVED, LogProof, erased_hash, first_hash, next_hash
 from hansard.record.schema import CHUNK
 from hansard.sources.tail import file_status, settled
 from hansard.storage.sqlite import PAGE_SIZE, pages_match
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import BinaryIO
 
     from hansard.record.chain import Entry
-    from hansard.record.store import Record
+    from hansard.record.store import Record, Snapshot
     from hansard.sources.roots import Root
     from hansard.sources.tail import Mark
 
@@ -67,10 +66,13 @@ class VerifyReport(Struct):
     """Files that differ because the source has written to them since the last sync: no fault of the record."""
     revision: str = ""
     """The last revision, `number:hash`: noted elsewhere, it proves later that nothing was changed or removed since."""
+    erased: int = 0
+    """Contents and remarks that were erased on the user's order; the chain of revisions says so without their bytes."""
+    erased_bytes: int = 0
     rederived: int = 0
     """Transcripts whose rows and text in the indexes were compared with a fresh reading."""
     repaired: int = 0
-    """Mismatches that were put right."""
+    """Mismatches that were repaired."""
     damaged_copy: str | None = None
     """Where a repair kept the damaged record that it replaced."""
     mismatches: list[Mismatch] = field(default_factory=list)
@@ -98,10 +100,12 @@ def verify(
         reason = f"there is no revision {since}: this is an older copy, or was never in that state"
         report.mismatches.append(Mismatch(record.path, None, None, reason))
     entries = record.entries()
-    report.mismatches += _chain(record, entries)
+    erased = {(entry.kind, entry.ref): entry for entry in entries if entry.kind in ERASED.values()}
+    report.erased, report.erased_bytes = len(erased), sum(entry.size for entry in erased.values())
+    report.mismatches += _chain(record, entries, erased)
     of_log: defaultdict[int, list[Entry]] = defaultdict(list)
     for entry in entries:
-        if entry.kind == LOG:
+        if entry.kind == LOG and (ERASED[LOG], entry.ref) not in erased:
             of_log[entry.ref].append(entry)
     places = _places(record, roots) if deep else {}
     logs: set[int] = set()
@@ -114,7 +118,12 @@ def verify(
 
     for generation in record.generations():
         logs.add(generation.file_id)
-        proof = LogProof(generation.path, generation.seq, of_log.pop(generation.id, ()))
+        if (ERASED[LOG], generation.id) in erased:
+            revision = erased[ERASED[LOG], generation.id].revision
+            reason = f"it is there although it was erased in revision {revision}"
+            report.mismatches.append(Mismatch(generation.path, generation.id, None, reason))
+        seed = record.seed(LOG, generation.id)
+        proof = LogProof(generation.path, generation.seq, seed, of_log.pop(generation.id, ()))
         before = len(report.mismatches)
         for chunk in record.check(generation.id, proof):
             if chunk.damage is not None:
@@ -139,20 +148,30 @@ def verify(
         done(snapshot.size)
         if snapshot.current and snapshot.file_id in places:
             mismatch = Mismatch(snapshot.path, None, None, SOURCE_DIFFERS, snapshot.id)
-            difference = partial(_whole_difference, snapshot.hash)
+            difference = partial(_whole_difference, record, snapshot)
             _compare(*places[snapshot.file_id], mismatch, difference, report)
     report.transcripts = len(logs)
     report.files = len(logs | whole)
     return report
 
 
-def _chain(record: Record, entries: list[Entry]) -> list[Mismatch]:
-    """Where the chain of revisions is broken, and which snapshots and remarks are no longer as they were entered."""
+def _chain(record: Record, entries: list[Entry], erased: Mapping[tuple[str, int], Entry]) -> list[Mismatch]:
+    """Where the chain of revisions is broken, and which snapshots and remarks are no longer as they were entered.
+
+    Entries of what was erased on the user's order are links of the chain, and no more is known of them.
+    """
     found: list[str] = []
     by_revision: defaultdict[int, list[Entry]] = defaultdict(list)
     for entry in entries:
         by_revision[entry.revision].append(entry)
-        if entry.kind != LOG and record.current_hash(entry.kind, entry.ref) != entry.hash:
+        if (entry.kind, entry.ref) in erased:
+            if entry.hash != erased_hash(entry.kind, entry.ref, entry.size):
+                found.append(f"{entry.kind} {entry.ref} does not have the hash of an erasure")
+            continue
+        what = REMARK if entry.kind == REMOVED else entry.kind
+        if what == LOG or (ERASED[what], entry.ref) in erased:
+            continue
+        if record.current_hash(entry.kind, entry.ref) != entry.hash:
             found.append(f"{entry.kind} {entry.ref} was changed or removed after revision {entry.revision}")
     former, last = first_hash(record.store_id), None
     for number, hash_ in record.revisions():
@@ -199,11 +218,8 @@ def _compare(
         report.changed += 1
 
 
-def _whole_difference(expected: bytes, file: BinaryIO) -> int | None:
-    digest = sha256()
-    while piece := file.read(CHUNK):
-        digest.update(piece)
-    return None if digest.digest() == expected else 0
+def _whole_difference(record: Record, snapshot: Snapshot, file: BinaryIO) -> int | None:
+    return None if record.has_content(snapshot, file) else 0
 
 
 def repair(record: Record, roots: Sequence[Root], mismatches: Sequence[Mismatch]) -> list[Mismatch]:

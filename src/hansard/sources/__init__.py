@@ -1,1 +1,1 @@
-"""Where transcripts come from: file systems, layouts and names; no JSON lines, no databases, no environment."""
+"""Where transcripts come from: file systems, layouts and names. No JSON, no databases of Hansard's own, no environment."""

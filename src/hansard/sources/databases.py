@@ -1,6 +1,6 @@
-"""The status of a database that another program writes: that of its file and of the journals beside it, as one.
+"""The status of a database that another program writes: of its file and the journals beside it, combined.
 
-A folder of many small files that is read like a database has the status of all that is in it.
+A folder of many small files that is read like a database has the status of all its files.
 """
 
 import os
@@ -13,11 +13,11 @@ JOURNALS = ("-wal", "-journal")
 """What SQLite adds to the name of a database for the files that hold a part of its content."""
 
 COPY_PREFIX = "reading-"
-"""How folders in the data directory begin that hold a copy of another program's database."""
+"""The prefix of folders in the data directory that hold a copy of another program's database."""
 
 
 def database_status(path: str) -> FileStatus:
-    """Sizes added, the latest times: every write to the file, to its journals or below the folder changes one of them."""
+    """The sum of sizes and the latest times: every write to the file, to its journals or below the folder changes one of them."""
     first = os.stat(path)
     others = _below(path) if stat.S_ISDIR(first.st_mode) else _journals(path)
     whole = file_status(first)
@@ -34,7 +34,7 @@ def database_status(path: str) -> FileStatus:
 
 
 def journal_owner(path: str) -> str:
-    """The database whose journal a path would be; empty if it is not called like one."""
+    """The database that a path is a journal of, by its name; empty if it is not one."""
     return next((path.removesuffix(ending) for ending in JOURNALS if path.endswith(ending)), "")
 
 
@@ -58,4 +58,4 @@ def _below(folder: str) -> Iterator[os.stat_result]:
                     elif entry.is_file(follow_symlinks=False):
                         yield entry.stat(follow_symlinks=False)
         except FileNotFoundError:
-            continue  # it went while we were looking
+            continue  # removed meanwhile

@@ -22,11 +22,11 @@ class Found(Struct):
     ctime_ns: int
     inode: int
     mode: int
-    is_packed: bool = False  # the client has compressed it, and added an ending to its name
+    is_packed: bool = False  # compressed by the client, with an ending added to its name
 
     @property
     def status(self) -> FileStatus:
-        """The same as a status."""
+        """The status of the file."""
         return FileStatus(self.size, self.mtime_ns, self.ctime_ns, self.inode, self.mode)
 
 
@@ -36,11 +36,11 @@ class LeftOut(Struct, frozen=True):
     path: str
     size: int
     reason: str
-    target: str = ""  # where a link leads that is not followed: nothing can be said of what lies under `path`
+    target: str = ""  # of a link that is not followed: nothing is known about what is below `path`
 
 
 class Unreadable(Struct, frozen=True):
-    """A file or folder that could not be looked at: nothing can be said of what lies under `relative`."""
+    """A file or folder that could not be read: nothing is known about what is below `relative`."""
 
     path: str  # absolute, for people
     reason: str
@@ -48,7 +48,7 @@ class Unreadable(Struct, frozen=True):
 
 
 Walk = tuple[list[Found], list[Unreadable], list[LeftOut]]
-"""What a walk over a root found: what is to be kept, what could not be looked at, what is left out."""
+"""The result of a walk over a root: files to store, what could not be read, what is left out."""
 
 _NOT_OURS = "not a kind of file that Hansard keeps"
 _NOT_A_FILE = "not a regular file"
@@ -70,7 +70,7 @@ def discover(root: Root) -> Walk:
         for name, kind in root.layout.files.items():
             walk.loose(os.path.join(root.config, name), name, kind)
     walk.follow_links()
-    if walk.packed:  # a plain one is newer: the client unpacked it to go on with it
+    if walk.packed:  # a plain one is newer: the client unpacked it to continue it
         plain = {file.path for file in walk.found}
         walk.found += [file for file in walk.packed if file.path not in plain]
     walk.add_journals()
@@ -80,8 +80,8 @@ def discover(root: Root) -> Walk:
 class _Walk:
     """The walk's findings, and the links it has still to follow.
 
-    Folders that are plain folders are walked first. Links wait until then, because a link into what was walked needs no
-    second visit: that alone ends every loop, without a stat per folder. A link is followed inside the root and to folders
+    Plain folders are walked first. Links wait until then, because a link into a tree that was walked needs no
+    second visit: this ends every loop without a stat per folder. A link is followed inside the root and to folders
     that the user allowed; such trees are walked knowing their real paths, so that they are entered once, whichever link or
     parent leads there. The root itself and the entries of its layout may be links: that is what the user named.
     """
@@ -140,12 +140,12 @@ class _Walk:
                                 if kind is None:
                                     self._leave_out(path, entry, _NOT_OURS)
                                     continue
-                                # On Windows this is the directory's own note of the file, st_ino 0.
+                                # On Windows this comes from the directory entry, with st_ino 0.
                                 add(new(path, kind, *numbers(entry.stat())))
                             elif entry.is_symlink() or (_WINDOWS and _is_junction(entry)):
                                 self.links.append((path, entry.path, name, place))
                             elif entry.is_dir(follow_symlinks=False):
-                                if name[0] == ".":
+                                if name[0] == "." and name not in place.folders:
                                     self._note(path, 0, _HIDDEN)
                                     continue
                                 if entry.path == own_data:
@@ -161,7 +161,7 @@ class _Walk:
                             else:
                                 self._leave_out(path, entry, _NOT_A_FILE)
                         except FileNotFoundError:
-                            continue  # it went while we were looking
+                            continue  # removed meanwhile
                         except OSError as error:
                             self._cannot_read(entry.path, path, error)
             except FileNotFoundError:
@@ -170,7 +170,7 @@ class _Walk:
                 self._cannot_read(folder, relative, error)
 
     def loose(self, path: str, name: str, kind: FileKind) -> None:
-        """Look at a file of the config directory itself."""
+        """Check a file of the config directory itself."""
         try:
             st = os.lstat(path)
             if stat.S_ISLNK(st.st_mode):
@@ -188,7 +188,7 @@ class _Walk:
             self._add(name, kind, st)
 
     def add_journals(self) -> None:
-        """Give databases the status that their journals, or the files in them, are part of."""
+        """Combine the status of databases with that of their journals, or of the files in them."""
         for file in self.found:
             if file.kind is FileKind.DATABASE:
                 place = self.root.locate(file.path)
@@ -217,7 +217,7 @@ class _Walk:
 
     def _follow(self, path: str, absolute: str, name: str, place: LayoutFolder) -> None:
         if name[0] == "." and place.kind(name) is None:
-            self._note(path, 0, _NOT_OURS)  # an editor's lock, which leads nowhere
+            self._note(path, 0, _NOT_OURS)  # an editor's lock: a dangling link
             return
         st = os.stat(absolute)
         target = os.path.realpath(absolute)
@@ -248,12 +248,12 @@ class _Walk:
     def _is_walked(self, target: str) -> bool:
         while target not in self.walked:
             target, name = os.path.split(target)
-            if not name or name[0] == ".":  # what is hidden was not entered
+            if not name or name[0] == ".":  # hidden folders are not entered
                 return False
         return True
 
     def _own_data_in(self, folder: str, real: str) -> str:
-        """Where a walk of a folder with that real path would come upon our own data; "" when it would not."""
+        """Where a walk of a folder with that real path would meet our own data; "" if it would not."""
         own = self.root.data_directory
         if not own or path_inside(real, own) is None:
             return ""

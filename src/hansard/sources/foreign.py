@@ -1,4 +1,4 @@
-"""Reading the SQLite databases of other programs, which may be writing them, without leaving a trace in their folders.
+"""Reading SQLite databases of other programs, which may be writing them, without creating files in their folders.
 
 Even a read-only connection creates `-wal` and `-shm` files beside a database in WAL mode, and SQLite's `immutable` mode does not
 see what is in the journals. So a database without journals is read in place as immutable, and one with journals is copied.
@@ -34,7 +34,7 @@ _SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")  # ends a journal that names 
 
 
 class Changed(OSError):
-    """The database was written while it was read, so that what was read may never have been in it."""
+    """The database was written while it was read, so what was read may never have been its content."""
 
 
 class LargeValue:
@@ -63,7 +63,7 @@ class ForeignDatabase:
         self._in_place = in_place
 
     def check(self) -> None:
-        """Raise `Changed` if the database is read in place and was written since."""
+        """Raise `Changed` if the database is read in place and was written since it was opened."""
         if self._in_place and database_status(self._path) != self.status:
             raise Changed(errno.EAGAIN, "written while it was read", self._path)
 
@@ -79,7 +79,7 @@ class ForeignDatabase:
             raise OSError(errno.EINVAL, f"unknown tables ({', '.join(unknown[:_NAMED])})", self._path)
 
     def columns(self, table: str) -> list[str]:
-        """The columns of a table; none if there is no such table. A view could be anything."""
+        """The columns of a table; empty if there is no such table, or only a view."""
         known = (
             "EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 AND sql NOT LIKE 'CREATE VIRTUAL%')"
         )
@@ -127,7 +127,7 @@ def open_foreign(path: str, folder: str) -> Iterator[ForeignDatabase]:
                 return
             attempt = stack.enter_context(contextlib.ExitStack())
             copy = attempt.enter_context(_copied(path, folder))
-            # A write-ahead log that only grew is a later state of the same log: what was copied of it is intact.
+            # A write-ahead log that only grew is a later state of the same log, so the copy of it is intact.
             is_same = _file_status(path) == copy[1] and (not left or database_status(path) == status)
             if is_same:
                 db = stack.enter_context(_connected(f"file:{_escaped(copy[0])}", apsw.SQLITE_OPEN_READWRITE))
@@ -178,7 +178,7 @@ def _connected(address: str, flags: int) -> Iterator[apsw.Connection]:
 
 @contextlib.contextmanager
 def _reading() -> Iterator[None]:
-    """What SQLite cannot read is a fault of that file, never of our own databases."""
+    """Report SQLite's errors as faults of that file, not of our own databases."""
     try:
         yield
     except apsw.Error as error:
@@ -186,7 +186,7 @@ def _reading() -> Iterator[None]:
 
 
 def _unlink(copy: str) -> None:
-    """Remove the names of a copy that is open: it ends with this process, even if that is killed."""
+    """Unlink a copy that is open: it disappears with this process, even if that is killed."""
     if os.name == "posix":
         for ending in ("", *JOURNALS):
             with contextlib.suppress(FileNotFoundError):
@@ -199,7 +199,7 @@ def _file_status(path: str) -> tuple[int, int]:
 
 
 def has_journals(path: str) -> bool:
-    """Whether a part of a database is in files beside it, so that it has to be copied."""
+    """Whether part of a database is in files beside it, so that it must be copied."""
     for ending in JOURNALS:
         with contextlib.suppress(FileNotFoundError):
             if os.path.getsize(path + ending):
@@ -218,7 +218,7 @@ def _names_a_file(journal: str) -> bool:
 
 
 def _copy(path: str, target: str) -> None:
-    """Copy a file; where the file system can, without copying its bytes."""
+    """Copy a file; as a reflink if the file system supports it."""
     with open(path, "rb") as source, open(target, "xb", opener=_private) as copy:
         if hasattr(os, "copy_file_range"):
             with contextlib.suppress(OSError):

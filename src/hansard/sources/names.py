@@ -1,4 +1,4 @@
-"""How any name of a file is kept as storable text."""
+"""File names as storable text."""
 
 from hansard.lazy_regex import lazy_compile
 
@@ -12,24 +12,24 @@ _SURROGATE = lazy_compile("[\ud800-\udfff]")
 
 
 def escape(name: str) -> str:
-    """Write a name as the file system gives it in the reversible form that is valid Unicode."""
+    """Escape a file name into reversible, valid Unicode."""
     if name.isascii() and "\\" not in name:
         return name
     return _TO_ESCAPE.sub(lambda found: "\\\\" if found[0] == "\\" else f"\\u{ord(found[0]):04x}", name)
 
 
 def unescape(name: str) -> str:
-    """Turn an escaped name back into the one the file system knows."""
+    """The file name that `escape` was given."""
     if "\\" not in name:
         return name
     return _ESCAPED.sub(lambda found: "\\" if found[1] == "\\" else chr(int(found[1][1:], 16)), name)
 
 
 def printable(path: str) -> str:
-    """Give a path that any terminal or JSON writer takes, for people to read; not reversible."""
+    """A path for people, which any terminal or JSON writer can print; not reversible."""
     return path if path.isascii() else _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", path)
 
 
 def storable(text: str) -> str:
-    """Text as a database takes it: JSON may name half of a surrogate pair, UTF-8 cannot."""
+    """Text that a database can store: JSON may contain half of a surrogate pair, UTF-8 cannot."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,4 +1,4 @@
-"""The bytes of a file since the last look, and whether it is still the same file."""
+"""The new bytes of a file since it was last read, and whether it is still the same file."""
 
 import errno
 import os
@@ -13,35 +13,35 @@ from typing import BinaryIO, NamedTuple, Self
 WINDOW = 4096
 RACY_NS = 2_000_000_000  # the coarsest file clock in use (FAT)
 # A log up to this size is compared in full each time it has grown. A larger one that was written within RACY_NS is not: a live
-# session is looked at many times a second. What it grew by counts as unproven until all of the log has been compared: a part
-# of it at each look, or all of it at the first look after it came to rest.
+# session is synced many times a second. What it grew by counts as unproven until the whole log has been compared: a part
+# of it at each sync, or all of it at the first sync after the writes stopped.
 LARGE = 16 << 20
 PACKED = ".zst"
-"""How the name of a log ends that its client has compressed; it is the same log as before."""
+"""The ending of a log that its client has compressed; it is the same log."""
 LARGEST_UNPACKED = 8 << 30
 _HELD = 1 << 20  # new bytes that are held in memory while the bytes before them are compared
 
 _LARGEST = (1 << 63) - 1  # of an SQLite integer; a time in the year 2400 needs more, and so do some inodes (ReFS)
-_HAS_CTIME = os.name != "nt"  # where it is the time of creation
+_HAS_CTIME = os.name != "nt"  # on Windows it is the time of creation
 
 
 class FileStatus(NamedTuple):
-    """What the file system says of a file, in numbers that a database can hold."""
+    """The status of a file, in numbers that a database can store."""
 
     size: int
     mtime_ns: int
-    ctime_ns: int  # 0 where the system has none
-    inode: int  # 0 is unknown, and is never compared
+    ctime_ns: int  # 0 if the system has none
+    inode: int  # 0: unknown, never compared
     mode: int
 
 
 def file_status(status: os.stat_result) -> FileStatus:
-    """Take over a status; a number that does not fit into 63 bits is cut."""
+    """Convert a status; a number that does not fit into 63 bits is clamped."""
     return FileStatus._make(status_numbers(status))
 
 
 def status_numbers(status: os.stat_result) -> tuple[int, int, int, int, int]:
-    """The same as a plain tuple: a walk makes thousands."""
+    """The same as a plain tuple, for walks over thousands of files."""
     mtime, ctime = status.st_mtime_ns, status.st_ctime_ns
     if not -_LARGEST < mtime < _LARGEST or not -_LARGEST < ctime < _LARGEST:
         mtime, ctime = (max(-_LARGEST, min(time_, _LARGEST)) for time_ in (mtime, ctime))
@@ -49,20 +49,20 @@ def status_numbers(status: os.stat_result) -> tuple[int, int, int, int, int]:
 
 
 class Mark(NamedTuple):
-    """What is known of a file that was read up to `offset`."""
+    """What is known about a file that was read up to `offset`."""
 
     offset: int
     mtime_ns: int
-    ctime_ns: int | None  # None: of a store from before it was noted
+    ctime_ns: int | None  # None in stores older than this field
     inode: int
     head: bytes  # fingerprint of the first WINDOW bytes, or of all before the offset
     last: bytes  # fingerprint of the WINDOW bytes before the offset
-    seen_ns: int  # wall clock of the look
-    since_ns: int  # wall clock of the first look that saw this status
+    seen_ns: int  # wall clock when it was read
+    since_ns: int  # wall clock when this status was first seen
 
 
 def settled(mark: Mark, size: int, mtime_ns: int, ctime_ns: int, inode: int) -> bool:
-    """Tell whether the file's status alone proves that nothing was written since the mark."""
+    """Whether the status alone proves that nothing was written since the mark."""
     return (
         size == mark.offset
         and mtime_ns == mark.mtime_ns
@@ -73,10 +73,10 @@ def settled(mark: Mark, size: int, mtime_ns: int, ctime_ns: int, inode: int) -> 
 
 
 def at_rest(changed_ns: int, seen_ns: int, since_ns: int) -> bool:
-    """Whether a look came so long after a change that a write after it cannot have left the file's times as they were.
+    """Whether a file was read so long after a change that a later write must have changed its times.
 
-    A write within the file clock's grain of our look may. A time that lies in our future says nothing about when the write was;
-    then it must have stood still between two looks.
+    A write within the granularity of the file clock may not. A time in the future says nothing about when the write was;
+    then the status must be the same at two readings.
     """
     return changed_ns + RACY_NS <= seen_ns or (changed_ns > seen_ns and seen_ns - since_ns >= RACY_NS)
 
@@ -86,7 +86,7 @@ def _differ(inode: int, other: int) -> bool:
 
 
 class Verdict(StrEnum):
-    """What became of a log since its mark."""
+    """What happened to a log since its mark."""
 
     NEW = "new"
     SAME = "same"
@@ -97,10 +97,10 @@ class Verdict(StrEnum):
 
 
 class Tail:
-    """An open file, ready to give its new bytes; use it in a `with`."""
+    """An open file whose new bytes can be read; use it in a `with`."""
 
     def __init__(self, file: BinaryIO, seen_ns: int, mark: Mark | None, packed: BinaryIO | None = None) -> None:
-        """Hold the file as it was when opened; `open_tail` decides the verdict. `packed` is what it was unpacked from."""
+        """`open_tail` sets the verdict; `packed` is the compressed file that this one was unpacked from."""
         self.verdict = Verdict.NEW
         self._file = file
         self._source = packed or file
@@ -135,12 +135,12 @@ class Tail:
         return status if self._unpacked is None else status._replace(size=self._unpacked)
 
     def pieces(self, size: int = 1 << 20) -> Iterator[bytes]:
-        """Give the bytes that are new, up to the size that the file had when it was opened."""
+        """Yield the new bytes, up to the size that the file had when it was opened."""
         while self._offset < self.size:
             size = min(size, self.size - self._offset)
             piece = self._held[:size] or self._read(self._offset, size)
             self._held = self._held[size:]
-            if not piece:  # cut short since it was opened
+            if not piece:  # truncated since it was opened
                 return
             self._offset += len(piece)
             if len(self._head) < WINDOW:
@@ -149,32 +149,32 @@ class Tail:
             yield piece
 
     def has_moved(self) -> bool:
-        """Whether the file was written or replaced since it was opened, so that what was read may never have stood in it."""
+        """Whether the file was written or replaced since it was opened, so that what was read may never have been its content."""
         return self._status() != self.status
 
     def proves(self) -> bool:
-        """Tell whether the file held all the bytes before the mark and all that were read since at one moment.
+        """Whether the file held all the bytes before the mark and all that were read since at one moment.
 
-        It did if it was at rest when it was opened and has not changed since, or if all of them were found twice: then it held them
+        It did if it was at rest when opened and has not changed since, or if all bytes were read twice: then it held them
         between the two readings.
         """
         return self._proves or (self._compared and self.is_at_rest() and not self.has_moved())
 
     def is_at_rest(self) -> bool:
-        """Tell whether the status at the opening shows every write up to then."""
+        """Whether the status when it was opened shows every write until then."""
         return at_rest(self.status.ctime_ns or self.status.mtime_ns, self._seen_ns, self._since_ns)
 
     def is_large(self) -> bool:
-        """Tell whether comparing all of the file costs too much to be done at each look."""
+        """Whether the file is too large to be compared in full each time."""
         return self.size > LARGE
 
     def compare(self, same: Callable[[BinaryIO], bool]) -> bool:
-        """Give the file to a comparison that begins at position 0."""
+        """Pass the file, at position 0, to a comparison."""
         self._file.seek(0)
         return same(self._file)
 
     def mark(self) -> Mark:
-        """Give the mark for what was read so far: of the status at the opening, so that a write since then shows."""
+        """The mark for what was read so far, with the status at the opening, so that a later write is noticed."""
         return Mark(
             self._offset,
             self.status.mtime_ns,
@@ -189,7 +189,7 @@ class Tail:
     def _judge(self, mark: Mark, same_prefix: Callable[[BinaryIO], bool] | None, *, reread: bool) -> Verdict:
         other_file = _differ(self.status.inode, mark.inode)
         if self.size < mark.offset:
-            # A head that was cut too cannot be compared, but an emptied file is a truncated one.
+            # A truncated head cannot be compared, but an emptied file counts as truncated.
             if self.size == 0 or (self.size >= WINDOW and _fingerprint(self._read(0, WINDOW)) == mark.head):
                 return Verdict.TRUNCATED
             return Verdict.REPLACED if other_file else Verdict.REWRITTEN
@@ -202,15 +202,15 @@ class Tail:
             if same_prefix is not None and (reread or other_file or self._needs_comparison(mark)):
                 same = self._compare_twice(mark.offset, same_prefix)
         if not same:
-            self._compared, self._held = True, b""  # it is read from its start
+            self._compared, self._held = True, b""  # it is read from the start
             return Verdict.REPLACED if other_file else Verdict.REWRITTEN
         self._offset, self._head, self._window = mark.offset, head, window
         return Verdict.SAME if self.size == mark.offset else Verdict.GREW
 
     def _compare_twice(self, offset: int, same_prefix: Callable[[BinaryIO], bool]) -> bool:
-        """Compare the bytes before the offset, between two readings of the few that follow it."""
+        """Compare the bytes before the offset, between two readings of the new ones."""
         new = self.size - offset
-        with suppress(OSError):  # which `pieces` raises after it gave what can be read
+        with suppress(OSError):  # `pieces` raises it after the readable bytes
             self._held = self._read(offset, new) if new <= _HELD else b""
         self._compared = self.compare(same_prefix)
         self._proves = self._compared and len(self._held) == new and (not new or self._read(offset, new) == self._held)
@@ -223,7 +223,7 @@ class Tail:
         if not self.is_large():
             return True
         if self.size == mark.offset and (status.mtime_ns, status.ctime_ns) != (mark.mtime_ns, mark.ctime_ns):
-            return True  # written, and no longer: not by appending
+            return True  # written without growing, so not by an append
         return self.is_at_rest()
 
     def _read(self, offset: int, size: int) -> bytes:
@@ -248,13 +248,13 @@ def open_tail(
 
     The log is NEW without a mark. When it is shorter than the mark it was TRUNCATED, or REWRITTEN if it also begins
     differently. Else its first and last windows before the offset must have the marked fingerprints, or it was REWRITTEN
-    (REPLACED when it is another file by inode too). Where they agree, the whole prefix is compared through `same_prefix`, which
-    gets the file at position 0 and says whether it begins with the kept bytes: an edit in the middle followed by an append looks
-    like growth. A large log that is being written right now is not compared here, so `Tail.proves` says no. `reread` compares whatever
-    the status says. A path that ends with `.zst` is that of a compressed log, of which the content is judged; it is unpacked in the
-    folder `scratch`, or in the system's for temporary files.
+    (REPLACED when its inode differs too). If they agree, the whole prefix is compared through `same_prefix`, which
+    gets the file at position 0 and tells whether it begins with the stored bytes: an edit in the middle followed by an append looks
+    like growth. A large log that is being written is not compared here, so `Tail.proves` is false. `reread` compares regardless of
+    the status. A path that ends with `.zst` is a compressed log, whose content is judged; it is unpacked in the
+    folder `scratch`, or in the system's temporary folder.
     """
-    seen_ns = clock()  # before the status, so that a write after it cannot look settled
+    seen_ns = clock()  # before the status, so that a later write cannot look settled
     file = open(path, "rb", opener=_open_without_waiting)  # noqa: SIM115 - the Tail closes it
     try:
         tail = (
@@ -269,7 +269,7 @@ def open_tail(
 
 
 def _unpacked(file: BinaryIO, folder: str | None) -> BinaryIO:
-    """The content of a compressed file, in a file without a name."""
+    """The content of a compressed file, in an unnamed file."""
     from tempfile import TemporaryFile
 
     from zstandard import ZstdDecompressor, ZstdError
@@ -293,12 +293,12 @@ def _unpacked(file: BinaryIO, folder: str | None) -> BinaryIO:
 
 
 def unseen_mark(offset: int, head: bytes, last: bytes) -> Mark:
-    """The mark of kept bytes whose source must be compared again; `head` and `last` are their first and last WINDOW bytes."""
+    """The mark of stored bytes whose source must be compared again; `head` and `last` are their first and last WINDOW bytes."""
     return Mark(offset, 0, 0, 0, _fingerprint(head), _fingerprint(last), 0, 0)
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
-    # A pipe in a transcript's place would block until somebody writes to it.
+    # A pipe in place of a transcript would block until it is written.
     handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)

@@ -1,4 +1,4 @@
-"""Notice changes under the roots as they happen."""
+"""Watching the roots for changes."""
 
 import os
 import threading
@@ -11,10 +11,10 @@ from hansard.sources.discover import discover
 from hansard.sources.roots import FileKind, Root
 
 POLL_SECONDS = 1.0
-_POLL_SHARE = 100  # polling rests this many times as long as it looks: at most one per cent of a core
-_WAKE_MS = 3000  # between two looks at whether the places watched are still the same ones
-_RESCAN_WAKES = 10  # idle wakes between two full looks, for what events do not tell: overflows, network file systems
-_RESCAN_SHARE = 5000  # but it rests this many times as long as it looks: 0.02 per cent of a core
+_POLL_SHARE = 100  # pause this many times as long as a poll took: at most one per cent of a core
+_WAKE_MS = 3000  # between checks that the watched places are still the same
+_RESCAN_WAKES = 10  # idle wakes between full scans, which find what events miss: overflows, network file systems
+_RESCAN_SHARE = 5000  # but pause this many times as long as a scan took: 0.02 per cent of a core
 _MOST_WAKES = 300
 _GROUP_STEPS = 4  # quiet periods after which steady writing is reported anyway
 
@@ -24,10 +24,10 @@ _State = dict[str, tuple[int, ...]]
 def watch(
     roots: Sequence[Root], stop: threading.Event, *, poll: bool = False, settle_ms: int = 100
 ) -> Iterator[frozenset[str]]:
-    """Give sets of absolute paths that changed, appeared or went, until `stop` is set.
+    """Yield sets of absolute paths that changed, appeared or disappeared, until `stop` is set.
 
-    The state to compare with is taken in this call, not at the first `next`: call it, then sync, then iterate, and no
-    change falls in between. A path may be reported again without a further change.
+    The initial state is taken in this call, not at the first `next`: call it, then sync, then iterate, and no
+    change is missed. A path may be reported again without a further change.
     """
     roots = list(roots)
     seen, has_unfollowed = _look(roots)
@@ -35,10 +35,10 @@ def watch(
 
 
 def _look(roots: Iterable[Root]) -> tuple[_State, bool]:
-    """Give the state of all files, and whether links are among them that are not followed.
+    """The state of all files, and whether links are among them that are not followed.
 
-    The library that listens follows every link: one to `/` would take all the watches that the system has. So where there is
-    one that is not to be followed, we poll.
+    The library that listens follows every link: one to `/` would take all watches of the system. So if there is
+    a link that must not be followed, poll instead.
     """
     state: _State = {}
     has_unfollowed = False
@@ -69,7 +69,7 @@ def _poll(roots: Sequence[Root], stop: threading.Event, seen: _State) -> Iterato
 
 
 def _listen(roots: Sequence[Root], stop: threading.Event, seen: _State, settle_ms: int) -> Iterator[frozenset[str]]:
-    """Wait for the system's events; where there are none to be had, poll."""
+    """Wait for the system's events; if there are none, poll."""
     try:
         import watchfiles
     except ImportError:
@@ -84,7 +84,7 @@ def _listen(roots: Sequence[Root], stop: threading.Event, seen: _State, settle_m
         if not watched:
             stop.wait(POLL_SECONDS)
             continue
-        wakes = rest = _RESCAN_WAKES  # look once as soon as the watch is set: something may have changed before
+        wakes = rest = _RESCAN_WAKES  # scan once as soon as the watch is set: something may have changed before
         try:
             events = watchfiles.watch(
                 *watched,
@@ -113,14 +113,14 @@ def _listen(roots: Sequence[Root], stop: threading.Event, seen: _State, settle_m
                     if moved or has_unfollowed:
                         break
         except FileNotFoundError:
-            stop.wait(POLL_SECONDS)  # it went before the watch stood
-        except (OSError, RuntimeError):  # no more watches to be had, or no events on this file system
+            stop.wait(POLL_SECONDS)  # removed before the watch was set
+        except (OSError, RuntimeError):  # no more watches, or no events on this file system
             yield from _poll(roots, stop, seen)
             return
 
 
 def _watchable(roots: Iterable[Root]) -> dict[str, tuple[int, int]]:
-    """Give what exists of the places to watch, with what tells a place from its successor of the same name."""
+    """The existing places to watch, each with an identity that differs from a successor of the same name."""
     places: dict[str, tuple[int, int]] = {}
     for root in roots:
         names = [root.transcripts]
@@ -147,7 +147,7 @@ def _journals(root: Root) -> Iterator[str]:
 
 
 def _touched(roots: Sequence[Root], paths: Iterable[str]) -> frozenset[str] | None:
-    """Pick the files that are kept; None when only a full look can tell, as for folders that come and go."""
+    """The files among them that are stored; None if only a full scan can tell, as after changes of folders."""
     touched = set()
     for path in paths:
         found = next(((root, inside) for root in roots if (inside := root.relative(path)) is not None), None)

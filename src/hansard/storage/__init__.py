@@ -1,4 +1,4 @@
-"""What the databases share: how SQLite is opened, ids, cursors, and the state of the last sync.
+"""Common to all databases: opening SQLite, ids, cursors, and the state of the last sync.
 
 An id contains its place: the transcript in the upper bits, the byte offset of the line (plus a block's number) below.
 """

@@ -1,4 +1,4 @@
-"""Cursors for pagination: where a page of a list ended, as one opaque text that fits only the list it was made for."""
+"""Cursors for pagination: where a page of a list ended, as an opaque text that is valid only for that list."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FROM_URLS = str.maketrans("-_", "+/")
 
 
 def write_cursor(made_for: list[Any], place: tuple[Any, ...]) -> str:
-    """A cursor for what follows a place in the list that `made_for` describes."""
+    """A cursor to continue after a place in the list that `made_for` describes."""
     from binascii import b2a_base64
 
     return b2a_base64(to_json([made_for, *place]).encode(), newline=False).decode().translate(_FOR_URLS)

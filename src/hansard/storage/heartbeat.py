@@ -1,4 +1,4 @@
-"""When the last sync was complete, what has kept it from being so since, and how far the present one is; small files beside the databases.
+"""The state of syncs, in small files beside the databases: the last complete one, a failure since, the progress of the current one.
 
 A sync that finds nothing new writes no database, so its success is the modification time of a file.
 """
@@ -35,15 +35,15 @@ class _Failure(Struct, frozen=True):
 class Heartbeat(Struct, frozen=True):
     """How current a store is."""
 
-    last_sync: float | None  # seconds since 1970; None: there was no complete one yet
+    last_sync: float | None  # seconds since 1970; None: none was complete yet
     problems: int  # what that one could not keep or index
-    failed_at: float | None  # of a later sync that did not come to its end
+    failed_at: float | None  # of a later sync that failed
     error: str | None
 
 
 def beat(home: str, problems: int) -> None:
     path = os.path.join(home, _DONE)
-    with contextlib.suppress(OSError):  # a store on a read-only medium is read all the same
+    with contextlib.suppress(OSError):  # a store on a read-only medium can still be read
         if _load(home, _DONE, _Done) == _Done(problems):
             os.utime(path)
         else:
@@ -54,12 +54,12 @@ def beat(home: str, problems: int) -> None:
 
 
 def last_problems(home: str) -> int:
-    """What the last complete sync could not keep or index."""
+    """How many files and transcripts the last complete sync could not store or index."""
     return (_load(home, _DONE, _Done) or _Done()).problems
 
 
 def note_failure(home: str, error: BaseException) -> None:
-    """Note that a sync did not come to its end."""
+    """Note that a sync failed."""
     _save(home, _FAILED, _Failure(time.time(), _text(str(error) or type(error).__name__)))
 
 
@@ -73,7 +73,7 @@ def heartbeat(home: str) -> Heartbeat:
 
 
 class SyncProgress(Struct, frozen=True):
-    """How far the current sync is, in any process."""
+    """Progress of the running sync, in any process."""
 
     phase: str  # reading, indexing, text
     files: int
@@ -90,7 +90,7 @@ class _Going(SyncProgress, frozen=True):
 
 
 def note_progress(home: str, progress: SyncProgress) -> None:
-    """Let other processes know how far this one's sync is."""
+    """Note the progress of this process's sync for others."""
     _save(home, _GOING, _Going(progress.phase, progress.files, progress.files_total, os.getpid()))
 
 
@@ -100,7 +100,7 @@ def clear_progress(home: str) -> None:
 
 
 def sync_progress(home: str) -> SyncProgress | None:
-    """How far a sync is; None when none is going on that takes long."""
+    """Progress of a running sync; None if there is none, or only a short one."""
     noted = _load(home, _GOING, _Going)
     if noted is None or noted.phase not in _DONE_TO_FILES or (noted.pid > 0 and not is_alive(noted.pid)):
         return None
@@ -120,22 +120,22 @@ class LastVerify(Struct, frozen=True):
 
 
 def note_verify(home: str, mismatches: int, first: str) -> None:
-    """Note what a check of the whole record found."""
+    """Note the result of a check of the whole record."""
     _save(home, _VERIFIED, LastVerify(time.time(), mismatches, _text(first)))
 
 
 def last_verify(home: str) -> LastVerify | None:
-    """What the last check of the whole record found; None: there was none."""
+    """The result of the last check of the whole record, or None."""
     return _load(home, _VERIFIED, LastVerify)
 
 
 def note_checked(home: str, name: str, page: int) -> None:
-    """Note up to which page a database was checked, so that the next check goes on there."""
+    """Note the page up to which a database was checked; the next check continues there."""
     _save(home, _CHECKED, {**(_load(home, _CHECKED, dict[str, int]) or {}), name: page})
 
 
 def checked_up_to(home: str, name: str) -> int:
-    """Up to which page a database was checked; 0: begin at the beginning."""
+    """The page up to which a database was checked; 0: start at the beginning."""
     return max(0, (_load(home, _CHECKED, dict[str, int]) or {}).get(name, 0))
 
 
@@ -149,7 +149,7 @@ def _save(home: str, name: str, value: object) -> None:
 
 
 def _load(home: str, name: str, kind: type[_T]) -> _T | None:
-    """What one of the files says; None if it is missing or not ours."""
+    """The content of one of the files; None if it is missing or not ours."""
     try:
         with open(os.path.join(home, name), "rb") as file:
             return msgspec.json.decode(file.read(1 << 16), type=kind)

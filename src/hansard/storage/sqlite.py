@@ -1,6 +1,6 @@
-"""Opening SQLite with page checksums, also where its -shm file cannot be made, and its errors as messages that a user can act on.
+"""Opening SQLite with page checksums, also where its -shm file cannot be created, and turning its errors into messages for users.
 
-With checksums, a bit that flips on the disk is an error and never another answer.
+With checksums, a flipped bit on disk is an error and never a wrong answer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RESERVED = 8
 """Bytes at the end of each page that hold its checksum."""
 
 _WORD = 0xFFFFFFFF
-_LOCKED = 1 << 30  # the byte that SQLite locks; the page it is in holds nothing
+_LOCKED = 1 << 30  # the byte that SQLite locks; its page holds no data
 
 _VFS = "cksmvfs"
 _LIBRARY = {"win32": "cksumvfs.dll", "darwin": "cksumvfs.dylib"}.get(sys.platform, "cksumvfs.so")
@@ -33,7 +33,7 @@ _LIBRARY = {"win32": "cksumvfs.dll", "darwin": "cksumvfs.dylib"}.get(sys.platfor
 
 @cache
 def checksum_vfs() -> str | None:
-    """The name of SQLite's checksum VFS, registered once per process; None where this build of apsw does not carry it."""
+    """The name of SQLite's checksum VFS, registered once per process; None if this build of apsw does not include it."""
     library = os.path.join(os.path.dirname(apsw.__file__), "sqlite_extra_binaries", _LIBRARY)
     if not os.path.exists(library):
         return None
@@ -45,7 +45,7 @@ def checksum_vfs() -> str | None:
             db.load_extension(library)
         finally:
             db.close()
-        # It makes itself the default; other users of apsw in this process did not ask for that.
+        # It makes itself the default, which other users of apsw in this process do not expect.
         apsw.set_default_vfs(default)
     except (apsw.Error, ValueError):
         return None
@@ -79,7 +79,7 @@ def _allow_journals(path: str) -> None:
 
 
 def unwritable_file(path: str) -> str:
-    """The file that keeps a database from being written: its log, its shared memory, else the database itself."""
+    """The file that prevents writing to a database: its log, its shared memory, or the database itself."""
     if os.access(path, os.R_OK | os.W_OK):
         for journal in (path + "-wal", path + "-shm"):
             if os.path.lexists(journal) and not (os.path.isfile(journal) and os.access(journal, os.R_OK | os.W_OK)):
@@ -96,7 +96,7 @@ def reserve_checksums(db: apsw.Connection) -> bool:
 
 
 def create(path: str, prepare: Callable[[apsw.Connection], None]) -> None:
-    """Create a database that appears complete, private, and only if none exists."""
+    """Create a private database, atomically and only if none exists."""
     partial = f"{path}.{os.urandom(4).hex()}{PARTIAL}"
     os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     try:
@@ -117,7 +117,7 @@ def create(path: str, prepare: Callable[[apsw.Connection], None]) -> None:
 
 
 def remove_partial(folder: str) -> None:
-    """Remove databases that were left incomplete; only the holder of the lock may create one."""
+    """Remove incomplete databases; only the holder of the lock may create one."""
     for name in os.listdir(folder):
         if name.removesuffix("-wal").removesuffix("-shm").removesuffix("-journal").endswith(PARTIAL):
             with contextlib.suppress(OSError):
@@ -125,7 +125,7 @@ def remove_partial(folder: str) -> None:
 
 
 def _appear(partial: str, path: str) -> None:
-    """Give a finished file its name, unless another file has it."""
+    """Move a finished file to its name, unless that exists."""
     try:
         os.link(partial, path)
     except FileExistsError:
@@ -137,10 +137,10 @@ def _appear(partial: str, path: str) -> None:
 
 
 def is_checksummed(path: str) -> bool:
-    """Whether the last writer of a database file knew of checksums.
+    """Whether the last writer of a database file wrote checksums.
 
-    Other programs change at least the first page without one, when they copy or write the file; what they left on other pages then
-    says nothing.
+    Other programs change at least the first page without one, when they copy or write the file; checksums on other pages then
+    prove nothing.
     """
     with open(path, "rb") as file:
         header = file.read(18)
@@ -154,7 +154,7 @@ def is_checksummed(path: str) -> bool:
 
 
 def has_flipped_bit(path: str) -> bool:
-    """Whether the first page of a database file differs from its checksum by a single bit: damage, not another program's write."""
+    """Whether the first page of a database file differs from its checksum by a single bit: damage, not a write of another program."""
     with open(path, "rb") as file:
         page = file.read(PAGE_SIZE)
     if len(page) < PAGE_SIZE:
@@ -182,7 +182,7 @@ def _weight_before(weight: tuple[int, int]) -> tuple[int, int]:
 
 
 def pages_match(path: str, first: int, count: int) -> bool:
-    """Whether a range of pages of a database file match their checksums; False too if they have none."""
+    """Whether a range of pages of a database file match their checksums; False if they have none."""
     vfs = checksum_vfs()
     if vfs is None or not is_checksummed(path):
         return False
@@ -192,8 +192,8 @@ def pages_match(path: str, first: int, count: int) -> bool:
     nothing = bytes(size)
     file = apsw.VFSFile(vfs, path, [apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB, 0])
     try:
-        file.xRead(size, 0)  # which tells it that there are checksums
-        # The checksum of an empty page is zero, so a page that was lost as a whole must not match. One page is never written.
+        file.xRead(size, 0)  # detects that there are checksums
+        # The checksum of an empty page is zero, so a page lost as a whole must not match. The lock page is never written.
         places = (place for place in range(first, first + count) if place != _LOCKED // size)
         return all(file.xRead(size, place * size) != nothing for place in places)
     except apsw.Error:
@@ -213,7 +213,7 @@ def page_checksum(data: bytes) -> bytes:
 
 
 def is_page_damage(error: apsw.Error) -> bool:
-    """Whether SQLite read something that it did not write: a page without its checksum, or a file that ends too early."""
+    """Whether SQLite read something that it did not write: a page that does not match its checksum, or a truncated file."""
     return isinstance(error, (apsw.CorruptError, apsw.NotADBError)) or getattr(error, "extendedresult", 0) in {
         apsw.SQLITE_IOERR_DATA,
         apsw.SQLITE_IOERR_SHORT_READ,
@@ -244,7 +244,7 @@ def connect_readonly(path: str, prepare: Callable[[apsw.Connection], object] = l
 def try_uris(path: str, attempt: Callable[[str], _T]) -> _T:
     """Call `attempt` with the URI of a database for reading, and again with other options if SQLite cannot make its -shm file.
 
-    With `readonly_shm` SQLite builds the index of the log in memory: it sees all that was committed, and notices when another
+    With `readonly_shm` SQLite builds the index of the log in memory: it sees everything committed, and notices when another
     process begins to write. (An exclusive lock would do that too, but then only one process could read.) It needs a -shm file of
     any size, and the first attempt leaves one on a full disk. In a read-only directory there is no such file; then the database is opened
     as immutable, unless it has a log: its content would be ignored.
@@ -275,7 +275,7 @@ def has_shared_memory(path: str) -> bool:
 
 
 def uri_of(path: str, options: str) -> str:
-    """A path as SQLite's URI; only three characters mean something there, and urllib costs start-up."""
+    """A path as SQLite's URI; only three characters are special, and importing urllib is slow."""
     slashed = os.path.abspath(path).replace(os.sep, "/")
     for character in "%?#":
         slashed = slashed.replace(character, f"%{ord(character):02x}")
@@ -299,9 +299,9 @@ NO_SPACE = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 
 
 def store_error(error: apsw.Error, path: str, damaged: Callable[[apsw.Error], HansardError]) -> Exception:
-    """The error of our tree for an error of SQLite on the database at `path`; `damaged` makes the one for a damaged file.
+    """The Hansard error for an error of SQLite on the database at `path`; `damaged` makes the one for a damaged file.
 
-    A mistake in our own SQL stays what it is: no user can mend it, and the file is not to blame.
+    A mistake in our own SQL is not converted: no user can fix it, and the file is not to blame.
     """
     if isinstance(error, apsw.SQLError):
         return error
@@ -343,7 +343,7 @@ def store_error(error: apsw.Error, path: str, damaged: Callable[[apsw.Error], Ha
 
 
 def os_error(error: OSError, path: str) -> StoreUnusable:
-    """The error of our tree for a file system error while the file at `path` is created."""
+    """The Hansard error for a file system error while the file at `path` is created."""
     if error.errno in NO_SPACE:
         return StoreUnusable(
             f"{path}: no space left to create it. Free some space, or name another data directory with --home."

@@ -1,4 +1,4 @@
-"""The only joint of sources, record, parse and index: brings a store up to date with its sources.
+"""Brings a store up to date: the only package that connects sources, clients, record and index.
 
-The whole algorithm is written out above `hansard.sync.run.sync`.
+The algorithm is described in `hansard.sync.run.sync`.
 """

@@ -1,4 +1,4 @@
-"""The files of a data directory: their names, the lock that one sync at a time holds, and what killed processes left behind."""
+"""The files of a data directory: their names, the sync lock, and leftovers of killed processes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from hansard.sources.databases import COPY_PREFIX
 from hansard.storage.sqlite import os_error, remove_partial, store_error
 
 RECORD, INDEX, TEXT = "record.db", "index.db", "text.db"
-NEW = ".new"  # what a rebuild has not finished yet; of no use to anyone else
-REPAIRED = ".repaired"  # a repaired record that is complete and only has to take its place
+NEW = ".new"  # an unfinished database of a rebuild
+REPAIRED = ".repaired"  # a complete repaired record that has yet to be put in place
 SAMPLE_PREFIX = "verify-"  # folders in which `verify` makes indexes of a sample
-CHECK = ".check"  # what `verify --full` compares the indexes with
+CHECK = ".check"  # fresh indexes that `verify --full` compares with
 
 
 def place(home: str, name: str) -> str:
@@ -27,7 +27,7 @@ def place(home: str, name: str) -> str:
 
 @contextlib.contextmanager
 def sync_lock(home: str, wait_seconds: float) -> Iterator[bool]:
-    """Hold the store's sync lock; gives False when another process holds it and does not let go in time."""
+    """Hold the store's sync lock; gives False if another process does not release it in time."""
     path = os.path.join(home, "sync.lock")
     with contextlib.ExitStack() as stack:
         try:
@@ -42,10 +42,10 @@ def sync_lock(home: str, wait_seconds: float) -> Iterator[bool]:
 
 @contextlib.contextmanager
 def _in_turn(path: str, wait_seconds: float) -> Iterator[bool]:
-    """Hold a lock that is passed on to the process that waits for it.
+    """Hold a fair lock: it passes to a process that waits.
 
-    Waiting means trying again, so a process that syncs without a break would usually win. Only the holder of the queue's lock may
-    try, so a process that has just released the sync lock has to queue behind those that wait.
+    Waiting means polling, so a process that syncs without a break would usually win. Only the holder of the queue's lock may
+    poll, so a process that has just released the sync lock queues behind those that wait.
     """
     end = time.monotonic() + wait_seconds
     with contextlib.ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Bringing exported conversations into the store: each becomes a file in a folder of Hansard's own, which is a root from then on."""
+"""Importing exported conversations: each becomes a file in a folder of Hansard's own, which is a root from then on."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ _DAMAGE = (OSError, EOFError, RuntimeError, ValueError, LZMAError, zipfile.BadZi
 
 
 class ImportReport(Struct, frozen=True):
-    """What an import found."""
+    """The result of an import."""
 
     client: str
     conversations: int
     written: int
-    """Those that were new or different."""
+    """Conversations that were new or different."""
     folder: str
     skipped: int = 0
     """Files of the whole import that were not read: too large, too many, not regular, or unreadable."""
 
 
 def import_folders(home: str) -> list[str]:
-    """The folders that imports made, which are roots."""
+    """The folders of imports, which are roots."""
     folder = os.path.join(home, "imports")
     try:
         names = sorted(os.listdir(folder))
@@ -53,7 +53,7 @@ def import_folders(home: str) -> list[str]:
 
 
 def import_file(home: str, path: str, client: str = "") -> list[ImportReport]:
-    """Keep the conversations of a file, of a zip archive or of a folder; of one client only, if it is named."""
+    """Store the conversations of a file, a zip archive or a folder; only those of `client`, if it is given."""
     if client and client not in IMPORTED:
         raise UsageError(f"nothing is imported of {client}: {', '.join(IMPORTED)} can be")
     path = os.path.abspath(os.path.expanduser(path))
@@ -84,7 +84,7 @@ def import_file(home: str, path: str, client: str = "") -> list[ImportReport]:
 
 
 class _Folder:
-    """The conversations of a client that were imported."""
+    """The imported conversations of a client."""
 
     def __init__(self, home: str, client: ImportedClient) -> None:
         self._client = client
@@ -96,7 +96,7 @@ class _Folder:
         self.conversations = self.written = 0
 
     def keep(self, conversation: str, content: bytes) -> None:
-        """Write a conversation, unless it is there; of two states of one, the other is kept beside it."""
+        """Write a conversation, unless it exists; of two states of one, the other is stored beside it."""
         self.conversations += 1
         self.written += self._keep(conversation, content)
 
@@ -124,7 +124,7 @@ class _Folder:
         return self._names.get(name.lower(), name) == name
 
     def _update(self, name: str, target: str, known: bytes, content: bytes) -> bool:
-        """Keep the newer state in the place of the conversation, and the other one unless the newer begins with it."""
+        """Store the newer state in the conversation's place, and the older one too unless the newer begins with it."""
         if _content(self._earlier_place(name, content)) == content:
             return False
         is_newer = self._client.is_newer(content, known)
@@ -153,7 +153,7 @@ def _content(path: str) -> bytes | None:
 
 
 class _Files:
-    """The files that may hold conversations, with their content: the file itself, or those of an archive or a folder."""
+    """The files that may hold conversations, with their content: a file, or those of an archive or a folder."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -205,7 +205,7 @@ class _Files:
                 if not member.filename.endswith(_SUFFIXES):
                     continue
                 if self._is_within(member.file_size):
-                    with archive.open(member) as file:  # what it says of its size may be wrong
+                    with archive.open(member) as file:  # its stated size may be wrong
                         data = file.read(_MAX_FILE + 1)
                     if len(data) <= _MAX_FILE:
                         yield member.filename, data

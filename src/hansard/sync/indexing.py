@@ -1,4 +1,4 @@
-"""From the record to `index.db`: what a sync and a rebuild have in common."""
+"""From the record to `index.db`, for a sync and for a rebuild."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import NamedTuple
 from hansard.clients import client_of
 from hansard.errors import StoreCorrupt
 from hansard.index.derive import derive
+from hansard.index.drop import drop_side_files, drop_transcripts
 from hansard.index.record_facts import (
     WITH_CONTENT,
     Remarked,
@@ -40,7 +41,7 @@ _DONE_HERE = frozenset({"cast", "history"})  # kinds of logs that are not transc
 
 
 def transcript_of(generation: Generation, root: RootRow, mtime_ns: int | None = None) -> Transcript:
-    """What the index must know of a generation."""
+    """A generation as the index stores it."""
     path = generation.path
     info = client_of(root.client).path_info(path)
     return Transcript(
@@ -50,7 +51,7 @@ def transcript_of(generation: Generation, root: RootRow, mtime_ns: int | None = 
         path=path,
         kind=generation.kind,
         generation=generation.seq,
-        # What a former generation held is no longer in the file.
+        # The content of a former generation is no longer in the file.
         state=generation.state if generation.current else REWRITTEN,
         mtime=(generation.mtime_ns if mtime_ns is None else mtime_ns) // 1_000_000,
         session_id=info.session_id,
@@ -61,12 +62,12 @@ def transcript_of(generation: Generation, root: RootRow, mtime_ns: int | None = 
 
 
 class Backlog(NamedTuple):
-    """What the record has of a transcript and the index has not."""
+    """The part of a transcript that the record has and the index has not."""
 
     transcript: Transcript
     start: int
     end: int
-    is_new: bool  # nothing of it is indexed
+    is_new: bool  # no part of it is indexed
 
     @property
     def size(self) -> int:
@@ -83,13 +84,15 @@ def catch_up(
     checked: Mapping[int, int],
     workers: RowWorkers,
 ) -> int:
-    """Index what the index lacks of some generations (None: of all); returns how many records.
+    """Index what is missing of some generations (None: of all); returns the number of records.
 
-    `show`: nothing can be asked before this is done, so of much the newest comes first, and `show` is called in between.
-    `checked` is up to where the bytes of a generation are compared with their hashes: what was hashed just now need not be.
-    `workers` make the rows of what is new.
+    `show` is called in between during a large first sync, which begins with the newest, so that there is something to answer from.
+    `checked` is the offset up to which the bytes of a generation are verified: what was hashed just now need not be.
+    `workers` make the rows of new transcripts.
     """
     known = index.indexed(touched)
+    if touched is None:
+        _drop(record, index, known)
     wanted: Iterable[Generation] = (
         record.generations() if touched is None else (record.generation(id_) for id_ in sorted(touched))
     )
@@ -117,8 +120,17 @@ def catch_up(
     return records
 
 
+def _drop(record: Record, index: RowIndex, known: dict[int, Indexed]) -> None:
+    """Drop what was erased from the record; transcripts that must be read again count as new."""
+    gone = known.keys() - record.generation_ids() if known else set()
+    if gone:
+        with index.transaction():
+            for transcript in drop_transcripts(index.db, gone):
+                known.pop(transcript, None)
+
+
 def _tasks(waiting: Iterable[Backlog], checked: Mapping[int, int]) -> Iterator[Task]:
-    """The part that workers can do: transcripts that are not indexed yet."""
+    """The tasks for workers: transcripts that are not indexed yet."""
     for item in waiting:
         if item.is_new and item.transcript.kind not in _DONE_HERE:
             yield Task(item.transcript, item.end, check=checked.get(item.transcript.id, 0) > 0)
@@ -127,7 +139,7 @@ def _tasks(waiting: Iterable[Backlog], checked: Mapping[int, int]) -> Iterator[T
 def index_newest(
     record: Record, index: RowIndex, limit: int, *, checked: Mapping[int, int], workers: RowWorkers
 ) -> int:
-    """Index the newest of what the index lacks, up to about `limit` bytes; returns how many records.
+    """Index the newest missing transcripts, up to about `limit` bytes; returns the number of records.
 
     `checked` and `workers` as for `catch_up`.
     """
@@ -144,7 +156,7 @@ def _backlog(
     generations: Iterable[Generation],
     notes: list[Transcript],
 ) -> Iterator[Backlog]:
-    """What is to be indexed of these generations; those with only a new state or date are added to `notes`."""
+    """What to index of these generations; those with only a new state or date are added to `notes`."""
     roots = {row.id: row for row in record.roots()}
     for generation in generations:
         had = known.get(generation.id)
@@ -162,7 +174,7 @@ def _backlog(
 
 
 def _batches(waiting: list[Backlog]) -> Iterator[list[Backlog]]:
-    """The newest first, which are the last, and then ever more; inside a batch ids ascend, which fills tables without gaps."""
+    """Batches from the newest to the oldest, each larger than the one before; ids ascend inside a batch, so that tables fill without gaps."""
     limit = newest.NEWEST_BYTES
     while waiting:
         limit *= _GROWTH
@@ -184,7 +196,7 @@ def _feed(
     *,
     checked: Mapping[int, int],
 ) -> int:
-    """Index transcripts, with a commit now and then; returns how many records."""
+    """Index transcripts with periodic commits; returns the number of records."""
     records = done = 0
     left = list(waiting[::-1])
     while left:
@@ -208,11 +220,11 @@ def _feed(
 
 
 def _take(index: RowIndex, transcript: Transcript, workers: RowWorkers) -> int | None:
-    """Write the rows that a worker made of a transcript; returns how many records, or None if it made none or failed."""
+    """Write the rows that a worker made of a transcript; returns the number of records, or None if it made none or failed."""
     if not workers.has(transcript.id):
         return None
     try:
-        with index.db:  # a savepoint: rows that came before the failure are taken back
+        with index.db:  # a savepoint: rows that came before a failure are rolled back
             records = index.take(transcript, workers.row_batches(transcript.id))
     except FoldFailedError:
         return None
@@ -220,7 +232,7 @@ def _take(index: RowIndex, transcript: Transcript, workers: RowWorkers) -> int |
 
 
 def show(record: Record, index: RowIndex, prices: Prices) -> None:
-    """Derive the sessions of what is indexed so far, for readers who do not wait for the rest; nothing is signed."""
+    """Derive the sessions indexed so far, for readers that do not wait for the rest; nothing is signed."""
     bulk = index.bulk
     index.finish_bulk()
     with index.transaction():
@@ -239,7 +251,7 @@ def _counted(pieces: Iterable[bytes], reporter: ProgressReporter) -> Iterable[by
 def finish(
     record: Record, index: RowIndex, retouched: dict[int, int] | None, prices: Prices, *, look: bool = False
 ) -> None:
-    """Take over the small files and the remarks, make the derived rows again, price and sign.
+    """Index the small files and the remarks, derive rows again, price and sign.
 
     `retouched` are snapshots with a new date (None: any); `look` asks the folders of sessions whether they are worktrees.
     """
@@ -254,7 +266,7 @@ def finish(
 
 
 def _derive(record: Record, index: RowIndex, *, look: bool) -> None:
-    """Make the derived rows again. What git's files tell of a session's folder becomes a fact of the record before it counts."""
+    """Derive rows again. What git's files say about a session's folder is stored in the record first."""
     db, isolated = index.db, partial(index.isolated, "session")
     known = record.worktrees()
     put_worktrees(db, known)
@@ -268,7 +280,7 @@ def _derive(record: Record, index: RowIndex, *, look: bool) -> None:
     ).fetchall()
     seen = dict(filter(None, (find_worktree(str(row[0])) for row in folders)))
     worktrees = {*known, *(path for path, repository in seen.items() if repository)}
-    # A repository of its own is worth a note only inside of a worktree, or where one used to be.
+    # A plain repository is noted only inside a worktree, or where one used to be.
     found = {
         path: name
         for path, name in seen.items()
@@ -293,6 +305,7 @@ def _side_files(record: Record, index: RowIndex, retouched: dict[int, int] | Non
     last = index.meta("snapshot")
     done = last if isinstance(last, int) else 0
     if retouched is None:
+        drop_side_files(index.db, record.snapshot_ids())
         known = (
             (snapshot.id, snapshot.mtime_ns // 1_000_000) for snapshot in record.snapshots() if snapshot.id <= done
         )

@@ -1,10 +1,11 @@
-"""From the sources to the record: every new byte is kept and committed before anything asks what it means."""
+"""From the sources to the record: every new byte is stored and committed before it is parsed."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import apsw
 
@@ -19,31 +20,37 @@ from hansard.sync import newest
 from hansard.sync.report import COMPARE_BYTES, ProgressReporter
 from hansard.sync.survey import RootSurvey, coming
 
-# A commit waits for the disk. The first ones come early, so that the second process has something to do.
+if TYPE_CHECKING:
+    from hansard.sync.forgotten_lines import ForgottenLines
+
+# A commit waits for the disk. The first ones are early, so that the second process has something to do.
 _FIRST_COMMIT, _LAST_COMMIT = 4 << 20, 32 << 20
 _PIECE = 1 << 18  # one chunk of the record; larger pieces only leave the cache
 COMPARED_AT_ONCE = 4 << 20
-"""How much of a large log that is being written is compared at each sync."""
-_TRIES = 3  # of a file that is written while it is read
+"""How many bytes of a large log that is being written are compared at each sync."""
+_BEGUN = 1 << 20  # bytes before the new ones in which the beginning of a line is searched
+_TRIES = 3  # for a file that is written while it is read
 _Item = tuple[Found, Known | None, int, RootSurvey]
 
 
 @dataclass(slots=True)
 class KeepResult:
-    """What was kept in the record."""
+    """What was stored in the record."""
 
     touched: set[int] = field(default_factory=set)  # generations with something new
     retouched: dict[int, int] = field(default_factory=dict)  # snapshots with a new date
     changed: int = 0
     gone: int = 0
     bytes_read: int = 0
+    late: dict[int, list[tuple[int, bytes]]] = field(default_factory=dict)
+    """Markers for ranges that should not have been stored: beginnings of lines that turned out to be forgotten ones."""
 
 
 class RecordWriter:
-    """Takes over what surveys found, file by file; one that fails is quarantined, and the others go on.
+    """Stores what surveys found, file by file; a file that fails is quarantined, and the others go on.
 
-    New logs get their ids first, the oldest log the lowest: ids then follow time, and a search that must stop somewhere stops among
-    the old ones. They are read the other way round, since the newest are the ones that somebody waits for.
+    New logs get their ids first, the oldest log the lowest, so that ids follow time and a search that must stop early stops among
+    the old ones. They are read in reverse, since users wait for the newest.
     """
 
     def __init__(
@@ -64,12 +71,14 @@ class RecordWriter:
         self._reread = reread
         self._compare_left = compare_bytes
         self._scratch = scratch
+        self._tombstones = record.tombstones()
+        self._mask: Callable[[bytes], bytes] | None = None
         self._waiting: list[_Item] | None = None
         self._uncommitted = 0
         self._enough = _FIRST_COMMIT
 
     def keep(self, surveys: Sequence[RootSurvey]) -> KeepResult:
-        """Keep what the surveys found; every exception but that of the store itself stays with its file."""
+        """Store what the surveys found; an exception affects only its file, unless it is the store's own."""
         with self.record.writing():
             waiting = self._begin(surveys)
             self._enough = _FIRST_COMMIT
@@ -80,7 +89,7 @@ class RecordWriter:
         return self.kept
 
     def keep_newest(self, surveys: Sequence[RootSurvey], limit: int) -> KeepResult:
-        """Keep the newest logs, up to about `limit` bytes in all; `keep` goes on with the rest."""
+        """Store the newest logs, up to about `limit` bytes in all; `keep` goes on with the rest."""
         with self.record.writing():
             waiting = self._begin(surveys)
             logs = [item for item in reversed(waiting) if item[0].kind.is_log]
@@ -104,7 +113,7 @@ class RecordWriter:
             self._reserve(root_id, result)
             self._waiting += [(file, known, root_id, result) for file, known in result.changed]
         self._waiting.sort(key=lambda item: (-item[0].mtime_ns, item[0].path), reverse=True)
-        # Databases come last, those whose sessions count first.
+        # Databases come last, those of the highest rank first.
         databases = [item for item in self._waiting if item[0].kind is FileKind.DATABASE]
         if databases:
             databases.sort(key=_rank, reverse=True)
@@ -127,7 +136,7 @@ class RecordWriter:
             self.record.start_generation(root_id, file.path, file.kind.value, Verdict.NEW.value)
 
     def _note_rest(self, root_id: int, result: RootSurvey) -> None:
-        """Note what is gone, what was left out, and what no longer fails."""
+        """Note files that are gone, left out, or no longer failing."""
         record = self.record
         if result.gone:
             self._mark_lost(root_id, result.gone)
@@ -151,7 +160,7 @@ class RecordWriter:
         self.kept.gone += len(lost)
 
     def _file(self, file: Found, known: Known | None, root_id: int, result: RootSurvey) -> None:
-        """Keep what is new in one file; one that cannot be kept is noted with the reason."""
+        """Store what is new in one file; a failure is noted with its reason."""
         place = result.root.locate(file.path) + (PACKED if file.is_packed else "")
         before = self.kept.bytes_read
         reason = ""
@@ -159,26 +168,26 @@ class RecordWriter:
             if file.kind is FileKind.DATABASE:
                 self._rows(root_id, file, known, result)
             elif file.kind.is_log:
-                self._log(place, root_id, file)
+                self._log(place, root_id, result.root.client, file)
             else:
-                self._whole(place, root_id, file, known)
+                self._whole(place, root_id, result.root.client, file, known)
         except FileNotFoundError:
             if known is not None and known.state == LIVE:
                 self._mark_lost(root_id, [known])
         except (HansardError, apsw.Error):
             raise  # of the store itself, not of this file
-        except Exception as error:  # noqa: BLE001 - any failure stays with its file, and the others are kept
+        except Exception as error:  # noqa: BLE001 - a failure affects only its file; the others are stored
             reason = error.strerror or str(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
         if reason:
-            # One that gave something this time may give more the next time; others wait until they change.
+            # A file that gave something this time may give more next time; others wait until they change.
             tried_ns = time.time_ns() if self.kept.bytes_read == before else 0
             self.record.quarantine(root_id, file.path, reason[:300], file.status, tried_ns)
             result.unreadable.append(f"{place}: {reason}")
         elif file.path in result.quarantined:
             self.record.release(root_id, file.path)
 
-    def _log(self, place: str, root_id: int, file: Found) -> None:
-        """Take over what is new in a log; it is looked at again when it was written in the meantime."""
+    def _log(self, place: str, root_id: int, client: str, file: Found) -> None:
+        """Store what is new in a log; it is read again if it was written meanwhile."""
         record = self.record
         before = self.kept.bytes_read
         is_new = False
@@ -201,14 +210,14 @@ class RecordWriter:
                         self.kept.touched.add(known.generation)
                     agrees = self._prove(known.generation, tail, known.size)
                 else:
-                    agrees = self._read(place, root_id, file, known, tail)
+                    agrees = self._read(place, (root_id, client), file, known, tail)
                 if agrees and not tail.has_moved():
                     break
                 reread = reread or not agrees
         self.kept.changed += self.kept.bytes_read != before or is_new
 
     def _rows(self, root_id: int, file: Found, known: Known | None, result: RootSurvey) -> None:
-        """Take over what is new in a database."""
+        """Store what is new in a database."""
         from hansard.clients.row_logs import RowClient
         from hansard.sync.row_capture import RowCapture
 
@@ -218,7 +227,7 @@ class RecordWriter:
             capture.take(result.root, root_id, client, file, known)
 
     def _can_wait(self, known: Known, file: Found) -> bool:
-        """Whether a log whose status change time alone moved can wait for the next sync: this one has compared enough."""
+        """Whether a log whose ctime alone changed can wait for the next sync, because this one has compared enough."""
         if self._compare_left is None or self._reread or known.state == GONE:
             return False
         if (file.size, file.mtime_ns) != (known.offset, known.mtime_ns) or known.ctime_ns == file.ctime_ns:
@@ -226,42 +235,70 @@ class RecordWriter:
         self._compare_left -= file.size
         return self._compare_left + file.size <= 0
 
-    def _read(self, place: str, root_id: int, file: Found, known: Known, tail: Tail) -> bool:
+    def _read(self, place: str, root: tuple[int, str], file: Found, known: Known, tail: Tail) -> bool:
         """Append what is new to the log, or read all of it into its next generation; False if the file changed meanwhile."""
+        root_id, client = root
         if tail.verdict is Verdict.GREW or (known.mark is None and known.size == 0):
             if self.record.can_append(known.generation):
-                return self._append(tail, lambda: known.generation, known.size)
+                return self._append(tail, client, lambda: known.generation, known.size)
             with open_tail(place, None, scratch=self._scratch) as whole:
-                return self._append(whole, lambda: self._next_generation(root_id, file, known, "damaged"))
-        return self._append(tail, lambda: self._next_generation(root_id, file, known, tail.verdict.value))
+                return self._append(whole, client, lambda: self._next_generation(root_id, file, known, "damaged"))
+        return self._append(tail, client, lambda: self._next_generation(root_id, file, known, tail.verdict.value))
 
     def _next_generation(self, root_id: int, file: Found, known: Known, reason: str) -> int:
         self.kept.touched.add(known.generation)
         return self.record.start_generation(root_id, file.path, file.kind.value, reason)
 
-    def _append(self, tail: Tail, begin: Callable[[], int], before: int = 0) -> bool:
-        """Keep the rest of a log in stretches, each in full or not at all; a new generation comes with its first one.
+    def _forgotten_lines(self, generation: int, client: str, before: int) -> ForgottenLines:
+        from hansard.sync.forgotten_lines import ForgottenLines, secret_mask
 
-        `before` is how much of the log is kept already. False if the file was found to differ from what was read of it.
+        if self._mask is None:
+            self._mask = secret_mask(self.record, self._tombstones)
+        kept = b"".join(self.record.read(generation, max(0, before - _BEGUN), before))
+        begun = kept[kept.rfind(b"\n") + 1 :]
+        return ForgottenLines(client, self._tombstones, begun if len(begun) < _BEGUN else b"", before, self._mask)
+
+    def _end_lines(self, generation: int, lines: ForgottenLines) -> None:
+        """Store the rest of a batch of lines, and note the markers in it."""
+        self.record.append(generation, lines.rest())
+        self.record.note_blanks(LOG, generation, ((start, len(marked)) for start, marked in lines.blanks))
+        lines.blanks.clear()
+        if lines.late:
+            self.kept.late.setdefault(generation, []).extend(lines.late)
+            lines.late = []
+
+    def _append(self, tail: Tail, client: str, begin: Callable[[], int], before: int = 0) -> bool:
+        """Store the rest of a log in batches, each in full or not at all; a new generation begins with its first one.
+
+        `before` is the size of the log so far. False if the file turned out to differ from what was read.
         """
         record = self.record
         agrees = True
         generation: int | None = None
+        lines: ForgottenLines | None = None
         failure: OSError | None = None
         more = True
         while more and failure is None:
             more = False
             with record.isolated():
-                generation = begin() if generation is None else generation
+                if generation is None:
+                    generation = begin()
+                    lines = self._forgotten_lines(generation, client, before) if self._tombstones.key else None
                 try:
                     for piece in tail.pieces(_PIECE):
-                        record.append(generation, piece)
+                        if lines is None:
+                            record.append(generation, piece)
+                        else:
+                            for whole in lines.feed(piece):
+                                record.append(generation, whole)
                         self._count(len(piece))
-                        if self._uncommitted >= self._enough:
+                        if self._uncommitted >= self._enough and not (lines is not None and lines.waits):
                             more = True
                             break
                 except OSError as error:
-                    failure = error  # what was read up to here stays
+                    failure = error  # what was read so far stays
+                if lines is not None:
+                    self._end_lines(generation, lines)
                 record.settle(generation, tail.mark(), tail.status.mode)
                 agrees = self._prove(generation, tail, before, is_complete=not more and failure is None)
             self.kept.touched.add(generation)
@@ -271,9 +308,9 @@ class RecordWriter:
         return agrees
 
     def _prove(self, generation: int, tail: Tail, before: int, *, is_complete: bool = True) -> bool:
-        """Note whether the file held all of a log at one moment; False if it differs now. `before` bytes had been kept already.
+        """Note whether the file held the whole log at one moment; False if it differs now. `before` is the former size of the log.
 
-        A live log is read once more for that unless it is large and most of it was kept before: then only a part of it is compared
+        For that a live log is read once more, unless it is large and most of it was stored before: then only a part is compared
         at each sync, since an append must not cost more than its own bytes.
         """
         record = self.record
@@ -299,16 +336,21 @@ class RecordWriter:
             self.record.commit()
             self._committed()
 
-    def _whole(self, place: str, root_id: int, file: Found, known: Known | None) -> None:
-        """Keep a small file as it is; it is read again when it was written in the meantime."""
+    def _whole(self, place: str, root_id: int, client: str, file: Found, known: Known | None) -> None:
+        """Store a small file as it is; it is read again if it was written meanwhile."""
         record = self.record
         data, mark, mode, proven = _read_whole(place)
         for _ in range(_TRIES - 1):
             if not proven:
                 data, mark, mode, proven = _read_whole(place)
         self._count(len(data))
+        blanks: list[tuple[int, int]] = []
+        if self._tombstones.key and file.kind is FileKind.SESSIONS_INDEX:
+            from hansard.sync.forgotten_lines import without_forgotten
+
+            data, blanks = without_forgotten(client, data, self._tombstones)
         with record.isolated():
-            new = record.snapshot(root_id, file.path, file.kind.value, data, mark, mode, proven=proven)
+            new = record.snapshot(root_id, file.path, file.kind.value, data, mark, mode, proven=proven, blanks=blanks)
         if new:
             self.kept.changed += 1
         elif known is not None and not _is_log(known):
@@ -321,7 +363,7 @@ class RecordWriter:
 
 
 def _read_whole(place: str) -> tuple[bytes, Mark, int, bool]:
-    """The bytes, the mark and the mode of a file, and whether it held all of these bytes at one moment."""
+    """The bytes, mark and mode of a file, and whether it held all of these bytes at one moment."""
     with open_tail(place, None) as tail:
         data = b"".join(tail.pieces(_PIECE))
         # To its end: a file that grew meanwhile may never have been these bytes alone.

@@ -1,4 +1,4 @@
-"""Making both indexes again from the record alone."""
+"""Making both indexes anew from the record alone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 import time
 from contextlib import closing
 from typing import Any
+
+from msgspec.structs import replace
 
 from hansard.errors import StoreUnusable
 from hansard.pricing.settle import Prices
@@ -23,10 +25,10 @@ def rebuild(
     row_workers: int | None = None,
     prices: Prices | None = None,
 ) -> SyncReport:
-    """Make `index.db` and `text.db` again from the record; the sources are not looked at and may be gone.
+    """Make `index.db` and `text.db` anew from the record; the sources are not read and may be gone.
 
-    The new files are written beside the old ones, which answer until the new ones are complete and take their places. A
-    crash before that leaves the store as it was; in between, an index that is missing, which the next sync makes again.
+    The new files are written beside the old ones, which answer until the new ones are complete and replace them. A
+    crash before that leaves the store as it was; a crash in between leaves an index missing, which the next sync makes again.
     """
     started = time.perf_counter()
     with sync_lock(home, wait_seconds) as held:
@@ -42,14 +44,7 @@ def rebuild(
             record.close()
         for name in (INDEX, TEXT):
             _swap(place(home, name))
-    return SyncReport(
-        transcripts=report.transcripts,
-        changed=report.changed,
-        bytes_read=report.bytes_read,
-        records=report.records,
-        issues=report.issues,
-        seconds=time.perf_counter() - started,
-    )
+    return replace(report, seconds=time.perf_counter() - started)
 
 
 def make(
@@ -62,7 +57,7 @@ def make(
     row_workers: int | None = None,
     suffix: str = NEW,
 ) -> SyncReport:
-    """Make both indexes from the record, beside those that are there."""
+    """Make both indexes from the record, beside the existing ones."""
     from hansard.index.rows import RowIndex
     from hansard.index.store import discard, telling
     from hansard.sync.indexing import catch_up, finish
@@ -78,9 +73,8 @@ def make(
         index = RowIndex(place(home, INDEX + suffix), record)
         try:
             with telling(index.path):
-                sizes = {generation.id: generation.size for generation in record.generations()}
                 with closing(RowWorkers(record, row_workers if workers else 0)) as others:
-                    records = catch_up(record, index, None, reporter, checked=sizes, workers=others)
+                    records = catch_up(record, index, None, reporter, checked=record.sizes(), workers=others)
                 finish(record, index, None, prices)
                 sums: Any = index.db.execute(
                     "SELECT count(*), coalesce(sum(size), 0), coalesce(sum(issues), 0) FROM transcripts WHERE current = 1"
@@ -96,14 +90,14 @@ def make(
 
 
 def _swap(path: str) -> None:
-    """Put a finished database in the place of the old one."""
+    """Replace a database by a finished one."""
     from hansard.index.store import discard
 
     if os.path.exists(path + NEW + "-wal"):
-        # Somebody has opened it, so its last pages are still in its log, which cannot come along.
+        # Another program has opened it, so its last pages are still in its log, which cannot be moved along.
         raise StoreUnusable(f"{path + NEW} is open in another program. Close that, then run `hansard rebuild` again")
     try:
-        # The old log goes with the old database: SQLite would take it for the new one's.
+        # The old log is removed with the old database: SQLite would apply it to the new one.
         discard(path)
         os.replace(path + NEW, path)
     except OSError as error:

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 LONGEST_TAG, LONGEST_TITLE, LONGEST_NOTE = 64, 200, 10_000
 _NOT_IN_TAGS = frozenset(",;:*\"'“”()\\")
-_WAIT = 60.0  # seconds; a sync that is going on and others in the queue may come first
+_WAIT = 60.0  # seconds for a running sync, and for others in the queue
 
 
 def remark(home: str, change: Change, *, prices: Prices | None = None, wait_seconds: float = _WAIT) -> None:
-    """Write a change of the remarks and bring the indexes up to date with it; the sources are not looked at."""
+    """Write a change to the record and bring the indexes up to date with it, without a walk of the sources."""
     report = sync(home, (), SyncRequest(only=(), wait_seconds=wait_seconds, change=change), prices=prices)
     if report.busy:
         raise StoreBusy(
@@ -33,13 +33,16 @@ def remark(home: str, change: Change, *, prices: Prices | None = None, wait_seco
         )
 
 
-def pinning(session_id: str, message: str = "") -> Change:
-    """Pin a session, or a message of it by its uuid, unless it is."""
-    return _once(session_id, PIN, message)
+def pinning(session_id: str, message: str = "", *, remove: bool = False) -> Change:
+    """Pin a session, or a message of it by its uuid; or unpin it."""
+    return _removing(session_id, PIN, lambda value: value == message) if remove else _once(session_id, PIN, message)
 
 
-def tagging(session_id: str, tags: Sequence[str]) -> Change:
-    """Give a session tags; those it has already, in any case, keep their spelling."""
+def tagging(session_id: str, tags: Sequence[str], *, remove: bool = False) -> Change:
+    """Give a session tags; those it has already, in any case, keep their spelling. Or remove them; missing tags are ignored."""
+    if remove:
+        unwanted = {fold_text(tag.strip()) for tag in tags}
+        return _removing(session_id, TAG, lambda value: fold_text(value) in unwanted)
     values = [checked_tag(tag) for tag in tags]
 
     def change(record: Record) -> None:
@@ -52,8 +55,10 @@ def tagging(session_id: str, tags: Sequence[str]) -> Change:
     return change
 
 
-def naming(session_id: str, title: str) -> Change:
-    """Give a session a title; the one that the user gave it before is taken back."""
+def naming(session_id: str, title: str | None) -> Change:
+    """Give a session a title, instead of an earlier one; None restores its original title."""
+    if title is None:
+        return _removing(session_id, TITLE)
     value = checked_title(title)
 
     def change(record: Record) -> None:
@@ -66,33 +71,17 @@ def naming(session_id: str, title: str) -> Change:
 
 
 def noting(session_id: str, text: str) -> Change:
-    """Add a note to a session, unless it has this very one."""
+    """Add a note to a session, unless it has the same one."""
     return _once(session_id, NOTE, checked_note(text))
 
 
-def unpinning(session_id: str, message: str = "") -> Change:
-    """Unpin a session, or a message of it."""
-    return _taking_back(session_id, PIN, lambda value: value == message)
-
-
-def unnaming(session_id: str) -> Change:
-    """Take back the title that the user gave a session."""
-    return _taking_back(session_id, TITLE)
-
-
-def untagging(session_id: str, tags: Sequence[str]) -> Change:
-    """Remove tags; missing tags are ignored."""
-    unwanted = {fold_text(tag.strip()) for tag in tags}
-    return _taking_back(session_id, TAG, lambda value: fold_text(value) in unwanted)
-
-
 def unnoting(session_id: str, notes: Sequence[str], number: int) -> Change:
-    """Take back the note of that number among those that the user was shown."""
+    """Remove a note by its number in the list that the user saw."""
     if not 1 <= number <= len(notes):
         have = f"it has {len(notes)}" if notes else "it has none"
         raise NotFound(f"the session has no note number {number}: {have}")
     unwanted = notes[number - 1]
-    return _taking_back(session_id, NOTE, lambda value: value == unwanted)
+    return _removing(session_id, NOTE, lambda value: value == unwanted)
 
 
 def _once(session_id: str, kind: str, value: str) -> Change:
@@ -106,18 +95,18 @@ def _once(session_id: str, kind: str, value: str) -> Change:
     return change
 
 
-def _taking_back(session_id: str, kind: str, fits: Callable[[str], bool] = lambda _value: True) -> Change:
+def _removing(session_id: str, kind: str, fits: Callable[[str], bool] = lambda _value: True) -> Change:
     def change(record: Record) -> None:
         record.remove_remarks(item.id for item in record.remarks(session_id) if item.kind == kind and fits(item.value))
 
     return change
 
 
-# -- what can be kept
+# -- valid remarks
 
 
 def checked_tag(text: str) -> str:
-    """A tag as it is kept: one word that can be written after `tag:` without quotes."""
+    """Normalize a tag: one word that needs no quotes after `tag:` in a query."""
     tag = text.strip()
     if not tag:
         raise UsageError("a tag cannot be empty")
@@ -133,7 +122,7 @@ def checked_tag(text: str) -> str:
 
 
 def checked_title(text: str) -> str:
-    """A title as it is kept: on one line."""
+    """Normalize a title: one line."""
     title = " ".join(storable(text).replace("\x00", "").split())
     if not title:
         raise UsageError("a title cannot be empty; --remove restores the original title")
@@ -145,7 +134,7 @@ def checked_title(text: str) -> str:
 
 
 def checked_note(text: str) -> str:
-    """A note as it is kept: as it was typed, without the blank lines around it."""
+    """Normalize a note: as it was typed, without surrounding blank lines."""
     note = storable(text).replace("\x00", "").strip()
     if not note:
         raise UsageError("a note cannot be empty")

@@ -1,4 +1,4 @@
-"""Replacing a record with damaged pages by one that is made from its readable parts and from the sources."""
+"""Replacing a record with damaged pages by one made from its readable parts and the sources."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def has_damaged_pages(home: str) -> bool:
 
 
 def replace_record(home: str, roots: Sequence[Root]) -> SalvageReport:
-    """Make the record again; the caller holds the sync lock.
+    """Build the record anew; the caller holds the sync lock.
 
-    The new record is complete, under another name, before anything is changed: from then on every sync and every repair begins by
-    finishing the exchange. The sources are only read.
+    The new record is complete, under another name, before anything changes: from then on every sync and every repair begins by
+    putting it in place. The sources are only read.
     """
     path = place(home, RECORD)
     partial = path + REPAIRED + PARTIAL
@@ -62,9 +62,9 @@ def replace_record(home: str, roots: Sequence[Root]) -> SalvageReport:
 
 
 def finish_repair(home: str) -> None:
-    """Let a repaired record take its place, if there is one; the caller holds the sync lock.
+    """Put a repaired record in place, if there is one; the caller holds the sync lock.
 
-    The damaged one is kept beside it. The indexes were made from the damaged one, so they go; a sync makes them again.
+    The damaged one is kept beside it. The indexes were made from it, so they are removed; a sync makes them again.
     """
     path = place(home, RECORD)
     if not os.path.exists(path + REPAIRED):
@@ -90,7 +90,7 @@ def damaged_copies(home: str) -> list[str]:
 
 
 def _keep_damaged(path: str) -> None:
-    """Give the damaged record a second name, its log first: under that name the two are a whole database."""
+    """Link the damaged record to a second name, its log first: together they are a complete database under that name."""
     if any(os.path.samefile(path, other) for other in damaged_copies(os.path.dirname(path))):
         return  # a repair that was interrupted
     kept = f"{path}{_DAMAGED}{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.urandom(2).hex()}"

@@ -13,17 +13,18 @@ from hansard.storage.heartbeat import SyncProgress, clear_progress, note_progres
 if TYPE_CHECKING:
     from hansard.record.store import Record
 
-Change = Callable[["Record"], None]
+Change = Callable[["Record"], "bool | None"]
+"""Writes to the record; True if it erased something, which is then removed from the indexes too."""
 COMPARE_BYTES = 256 << 20
-"""How much is compared in one sync of files whose status change time alone moved."""
+"""How many bytes of files whose ctime alone changed are compared in one sync."""
 
 _NOTE_SECONDS = 0.5
-_MANY_FILES = 20  # that are noted as soon as they are known
-DEFAULT_MAX_FILE = 64 << 20  # bytes of a file that is kept whole; larger ones are listed as left out
+_MANY_FILES = 20  # progress of more is noted at once
+DEFAULT_MAX_FILE = 64 << 20  # bytes of a small file; larger ones are listed as left out
 
 
 class Progress(Struct):
-    """How far a sync is; the same object is passed again and again, and each phase counts from nothing."""
+    """How far a sync is; the same object is passed each time, and each phase counts from zero."""
 
     phase: str = "reading"  # reading: from the sources; indexing: what only the record had; text: the full text
     files: int = 0
@@ -36,16 +37,16 @@ class Listener(Protocol):
     """Called with the progress at the start and the end of each phase, and a few times a second between them."""
 
     def __call__(self, progress: Progress) -> None:
-        """Take note."""
+        """Take the progress."""
 
 
 class SyncRequest(Struct, frozen=True, kw_only=True):
     """How to sync.
 
-    `only` names files (absolute paths) that are known to have changed, which saves the walk. `change` writes what no source has,
-    the user's remarks, in a transaction of its own before anything is kept; it may be called again when an index turns out to be
-    damaged. `reread` compares every file in full with what was kept, regardless of its status. `compare_bytes` limits how much is
-    compared of files whose status change time alone moved (None: no limit); the rest waits for the next sync. `newest_only`
+    `only` names changed files by absolute paths, which saves the walk. `change` writes what no source has,
+    such as remarks, in a transaction of its own before anything is stored; it may be called again when an index turns out to be
+    damaged. `reread` compares every file in full with the record, regardless of its status. `compare_bytes` limits how much is
+    compared of files whose ctime alone changed (None: no limit); the rest waits for the next sync. `newest_only`
     ends a large first sync when the newest transcripts are indexed, and its report is `partial`; any other is done in full. `workers`
     allows other processes for a large backlog; `row_workers` is how many of them make rows, None as many as pay off.
     """
@@ -62,7 +63,7 @@ class SyncRequest(Struct, frozen=True, kw_only=True):
 
 
 class ProgressReporter:
-    """Counts, and tells a listener of it now and then; what takes long is also noted in `home`, for other processes."""
+    """Counts progress and calls a listener periodically; a long sync is also noted in `home`, for other processes."""
 
     def __init__(self, listener: Listener | None, home: str | None = None) -> None:
         self.progress = Progress()
@@ -72,7 +73,7 @@ class ProgressReporter:
         self._noted = time.perf_counter()
 
     def begin(self, phase: str, *, files: int, size: int) -> None:
-        """Begin a phase, with the files and bytes to do."""
+        """Begin a phase of so many files and bytes."""
         progress = self.progress
         progress.phase, progress.files_total, progress.bytes_total = phase, files, size
         progress.files = progress.bytes = 0
@@ -89,7 +90,7 @@ class ProgressReporter:
             self._tell()
 
     def end(self) -> None:
-        """End a phase: everything is done, even if the estimate was wrong."""
+        """End a phase; all of it is done, even if the estimate was wrong."""
         progress = self.progress
         progress.files_total = progress.files = max(progress.files_total, progress.files)
         progress.bytes_total = progress.bytes
@@ -105,7 +106,7 @@ class ProgressReporter:
             note_progress(self._home, SyncProgress(progress.phase, progress.files, progress.files_total))
 
     def close(self) -> None:
-        """Nothing more is going on, nor in a sync before that was killed."""
+        """Clear the noted progress, also that of a sync that was killed."""
         if self._home is not None:
             clear_progress(self._home)
 
@@ -113,15 +114,17 @@ class ProgressReporter:
 class SyncReport(Struct, frozen=True):
     """What a sync did."""
 
-    transcripts: int = 0  # logs that the roots hold now
+    transcripts: int = 0  # logs in the roots now
     changed: int = 0  # files with something new
     bytes_read: int = 0
     records: int = 0
     issues: int = 0
-    gone: int = 0  # files that are no longer at their place
+    gone: int = 0  # files that disappeared
     seconds: float = 0.0
-    busy: bool = False  # another process is syncing: the answer is from what is there
-    partial: bool = False  # only the newest part of a large history was indexed, as was asked for
+    busy: bool = False  # another process is syncing; nothing was done
+    partial: bool = False  # only the newest part of a large history was indexed, as requested
     unreadable: tuple[str, ...] = field(default=())
-    problems: int = 0  # what is in quarantine: files that could not be kept, transcripts that could not be indexed
-    unfollowed_links: int = 0  # links that lead out of a root, and not to where the user allowed it
+    problems: int = 0  # in quarantine: files that could not be stored, transcripts that could not be indexed
+    forgotten: int = 0  # files that are not stored because the user had them forgotten
+    unfinished: str = ""  # why erased bytes may still be on the disk
+    unfollowed_links: int = 0  # links out of a root, to places that the user did not allow

@@ -1,10 +1,10 @@
 """Rows of other programs' databases become logs of the record, one for each session.
 
-A session's log grows by the units that are new in its database, in the order of the conversation. What is in the log already is
-found out by reading it, so there is no second account that could disagree with it. A unit that the client is still writing waits
-until it is complete, or has not changed for a while. If one that is in the log changed so that its records differ, or new ones come
-before it, the session begins its next generation, as for a transcript that was rewritten. A unit that the client deleted stays, with
-a note that it was deleted, and a session that was deleted as a whole is marked gone.
+A session's log grows by the new units of its database, in the order of the conversation. What is in the log already is
+found by reading it, so there is no second state that could disagree. A unit that the client is still writing waits
+until it is complete, or has not changed for a while. If a logged one changed so that its records differ, or new ones come
+before it, the session begins its next generation, like a rewritten transcript. A unit that the client deleted stays, with
+a note that it was deleted; a deleted session is marked gone.
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ from msgspec import Struct
 
 from hansard.clients.row_logs import DELETED, FACT, ID, UPDATE, RowClient, head
 from hansard.errors import HansardError, StoreCorrupt
+from hansard.record.chain import LOG
 from hansard.record.store import GONE, LIVE, Known, Record
 from hansard.sources.databases import database_status
 from hansard.sources.foreign import has_journals, open_foreign
 from hansard.sources.roots import FileKind
 from hansard.sources.tail import Mark
+from hansard.sync.survey import is_forgotten
 
 if TYPE_CHECKING:
     from hansard.clients.row_logs import Content, RowLog, Unit
@@ -38,11 +40,11 @@ if TYPE_CHECKING:
     from hansard.sync.keep import KeepResult
 
 WAIT_MS = 5 * 60 * 1000
-"""How long after its last change a unit that is not complete is kept as it is."""
+"""How long after its last change an incomplete unit is stored as it is."""
 
 _HEAD = 4096  # bytes at the beginning of a line that have its first key and id
-_COMPARED = 8 << 20  # bytes; a longer unit that changed is taken for another one
-_SMALL = 64 << 20  # bytes; a smaller database is copied as often as it changes
+_COMPARED = 8 << 20  # bytes; a longer unit that changed counts as another one
+_SMALL = 64 << 20  # bytes; a smaller database is copied whenever it changes
 _REST_NS = 30  # nanoseconds between two copies for each byte: a minute for 2 GB
 _TRIES = 3
 _HASH = 16
@@ -51,7 +53,7 @@ _first_key = msgspec.json.Decoder(dict[str, str]).decode
 
 
 class _RewriteError(Exception):
-    """The log cannot be continued: the conversation in the database is no longer a continuation of it."""
+    """The conversation in the database is no longer a continuation of the log."""
 
 
 class _Logged(Struct):
@@ -62,6 +64,7 @@ class _Logged(Struct):
     length: int
     number: int  # of the unit in the log
     is_deleted: bool = False
+    is_erased: bool = False  # the database's version is neither compared nor stored
 
 
 class _Log(Struct):
@@ -69,11 +72,12 @@ class _Log(Struct):
 
     units: dict[str, _Logged] = {}
     facts: dict[str, bytes] = {}
+    erased_facts: dict[str, tuple[int, int]] = {}  # start and length of their lines
     is_damaged: bool = False
 
 
 class RowCapture:
-    """Takes over the sessions of databases."""
+    """Stores the sessions of databases."""
 
     def __init__(
         self,
@@ -84,7 +88,7 @@ class RowCapture:
         *,
         reread: bool,
     ) -> None:
-        """`count` is given numbers of bytes that were kept; `settle` may commit."""
+        """`count` gets numbers of stored bytes; `settle` may commit."""
         self._record = record
         self._kept = kept
         self._count = count
@@ -104,7 +108,7 @@ class RowCapture:
             try:
                 with _opened(place, self._folder) as database:
                     is_waiting = self._sessions(root, root_id, client, file.path, place, database)
-            except OSError:  # what is written while it is read may also look damaged
+            except OSError:  # a file that is written while it is read may look damaged
                 if tries == _TRIES or database_status(place) == status:
                     raise
                 tries += 1
@@ -114,18 +118,19 @@ class RowCapture:
         if known is not None and known.settled(*status[:4]) and known.since_ns is not None:
             since_ns = min(since_ns, known.since_ns)
         mark = Mark(status.size, status.mtime_ns, status.ctime_ns, status.inode, b"", b"", seen_ns, since_ns)
-        if is_waiting:  # nothing proves that there is nothing new
+        if is_waiting:  # there may be something new although the status is the same
             mark = mark._replace(seen_ns=0, since_ns=seen_ns)
         self._record.note_database(root_id, file.path, FileKind.DATABASE, mark)
 
     def _sessions(
         self, root: Root, root_id: int, client: RowClient, path: str, place: str, database: ForeignDatabase | None
     ) -> bool:
-        """Keep what is new in all sessions; whether something is waiting to be complete."""
+        """Store what is new in all sessions; whether an incomplete unit is waiting."""
         record = self._record
         owner = _owner(path)
         ranks = self._ranks(root.client, client)
         rank = client.database_rank(path)
+        tombstones = record.tombstones()
         listed: set[str] = set()
         is_waiting, failures = False, list[str]()
         for log in client.row_logs(path, place, database):
@@ -134,6 +139,8 @@ class RowCapture:
                 continue
             listed.add(log_path)
             known = record.known_file(root_id, log_path)
+            if known is None and is_forgotten(tombstones, root, log_path):
+                continue
             if self._is_elsewhere(log_path, rank, ranks):
                 continue
             if known is not None and known.state == LIVE and known.head != owner:
@@ -157,7 +164,7 @@ class RowCapture:
         return is_waiting
 
     def _is_elsewhere(self, log_path: str, rank: int, ranks: dict[int, dict[bytes, int]]) -> bool:
-        """Whether a database that counts before this one has a session."""
+        """Whether a database of higher rank has a session."""
         for root_id, of_root in ranks.items():
             other = self._record.known_file(root_id, log_path)
             if other is not None and other.state == LIVE and of_root.get(other.head, rank) < rank:
@@ -165,7 +172,7 @@ class RowCapture:
         return False
 
     def _ranks(self, name: str, client: RowClient) -> dict[int, dict[bytes, int]]:
-        """The ranks of the databases that are still there, in each root of the client."""
+        """The ranks of the databases that still exist, in each root of the client."""
         return {
             row.id: {
                 _owner(path): client.database_rank(path)
@@ -195,7 +202,7 @@ class RowCapture:
         client: RowClient,
         database: ForeignDatabase | None,
     ) -> bool:
-        """Keep what is new in a session, all or nothing of it; whether something is waiting to be complete."""
+        """Store what is new in a session, all or nothing; whether an incomplete unit is waiting."""
         record, kind = self._record, FileKind.AGENT if log.is_agent else FileKind.MAIN
         generation = known.generation if known is not None and FileKind(known.kind).is_log else None
         before = self._kept.bytes_read
@@ -230,7 +237,7 @@ class RowCapture:
         *,
         waiting_since: int | None = None,
     ) -> None:
-        """Note what was kept; units behind one that waits are compared next time, from the same moment as now."""
+        """Note what was stored; units after one that waits are compared next time, from the same moment."""
         if database is not None:
             database.check()
         now = time.time_ns()
@@ -250,7 +257,7 @@ class RowCapture:
                 content = unit.read()
                 if _must_wait(unit, content, log):
                     is_waiting = True
-                elif logged.facts.get(unit.id) != _digest(content.body):
+                elif unit.id not in logged.erased_facts and logged.facts.get(unit.id) != _digest(content.body):
                     self._write(generation, FACT, unit.id, content.body)
                 continue
             if unit.id in seen:
@@ -267,6 +274,8 @@ class RowCapture:
             if had.is_deleted or has_new or had.number < last:
                 raise _RewriteError
             last = had.number
+            if had.is_erased:
+                continue
             if unit.updated is not None and unit.updated < since:
                 continue
             content = unit.read()
@@ -283,7 +292,7 @@ class RowCapture:
         return is_waiting
 
     def _rewrite(self, former: int, generation: int, log: RowLog) -> None:
-        """Write the session as it is now, with the units that were deleted where they were."""
+        """Write the session as it is now, with deleted units in their places."""
         logged = self._read(former)
         present = {unit.id for unit in log.units() if not unit.is_fact}
         after: dict[str, list[str]] = {}
@@ -294,24 +303,36 @@ class RowCapture:
             else:
                 after.setdefault(place, []).append(id_)
 
+        def copy(start: int, length: int, *, is_erased: bool) -> None:
+            if is_erased:
+                self._record.note_blanks(LOG, generation, [(self._record.size(generation), length)])
+            for piece in self._record.read(former, start, start + length):
+                self._piece(generation, piece)
+            self._piece(generation, b"\n")
+
         def write_deleted(place: str) -> None:
             for id_ in after.get(place, ()):
                 had = logged.units[id_]
-                for piece in self._record.read(former, had.start, had.start + had.length):
-                    self._piece(generation, piece)
-                self._piece(generation, b"\n" + head(DELETED, id_) + b"}\n")
+                copy(had.start, had.length, is_erased=had.is_erased)
+                self._piece(generation, head(DELETED, id_) + b"}\n")
 
         seen: set[str] = set()
         is_begun = False
         for unit in log.units():
-            if unit.is_fact:
+            if unit.is_fact and unit.id in logged.erased_facts:
+                copy(*logged.erased_facts[unit.id], is_erased=True)
+            elif unit.is_fact:
                 self._write(generation, FACT, unit.id, unit.read().body)
             elif unit.id not in seen:
                 if not is_begun:
                     write_deleted("")
                     is_begun = True
                 seen.add(unit.id)
-                self._write(generation, ID, unit.id, unit.read().body)
+                known = logged.units.get(unit.id)
+                if known is not None and known.is_erased:
+                    copy(known.start, known.length, is_erased=True)
+                else:
+                    self._write(generation, ID, unit.id, unit.read().body)
                 write_deleted(unit.id)
         if not is_begun:
             write_deleted("")
@@ -330,7 +351,7 @@ class RowCapture:
                 return False
         try:
             return list(client.decode(former)) == list(client.decode(b"".join((*pieces, b"}"))))
-        except Exception:  # noqa: BLE001 - what cannot be read is another thing
+        except Exception:  # noqa: BLE001 - unreadable means different
             return False
 
     def _write(self, generation: int, kind: str, id_: str, body: Iterable[bytes]) -> None:
@@ -344,17 +365,22 @@ class RowCapture:
         self._count(len(piece))
 
     def _read(self, generation: int) -> _Log:
-        """What a log has, found out by reading it."""
+        """The units and facts of a log, by reading it."""
         log = _Log()
+        blanks = self._record.blanks(LOG, generation)
         try:
             for start, length, beginning, digest in _lines(self._record.read(generation)):
                 kind, id_ = _key(beginning)
+                is_erased = any(blank < start + length and start < blank + size for blank, size in blanks)
                 if kind == FACT:
                     log.facts[id_] = digest
+                    if is_erased:
+                        log.erased_facts[id_] = start, length
                 elif kind == ID:
-                    log.units[id_] = _Logged(digest, start, length, len(log.units))
+                    log.units[id_] = _Logged(digest, start, length, len(log.units), is_erased=is_erased)
                 elif kind == UPDATE and id_ in log.units:
                     log.units[id_].digest = digest
+                    log.units[id_].is_erased |= is_erased
                 elif kind == DELETED and id_ in log.units:
                     log.units[id_].is_deleted = True
         except StoreCorrupt:
@@ -369,7 +395,7 @@ def _is_early(known: Known, place: str) -> bool:
 
 
 def sessions_of(record: Record, root_id: int, path: str) -> list[Known]:
-    """The logs of the sessions that a database has, as far as is known."""
+    """The logs of the known sessions of a database."""
     owner = _owner(path)
     return [
         known
@@ -380,7 +406,7 @@ def sessions_of(record: Record, root_id: int, path: str) -> list[Known]:
 
 @contextmanager
 def _opened(place: str, folder: str) -> Iterator[ForeignDatabase | None]:
-    """A database, or None for a folder or a file of lines that is read like one."""
+    """A database, or None for a folder or a file of lines that a client reads like one."""
     if stat.S_ISDIR(os.stat(place).st_mode) or place.endswith(".jsonl"):
         yield None
     else:

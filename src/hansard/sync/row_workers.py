@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 WORTH_BYTES = 24 << 20
 """A smaller backlog is done before a process has started."""
 
-_MOST = 4  # each takes some 30 MB of memory, and one process writes what all of them make
-_AHEAD = 2  # transcripts that each has to do: while the rows of one are written it goes on with the next
+_MOST = 4  # each takes about 30 MB of memory, and one process writes the rows of all
+_AHEAD = 2  # tasks queued for each: while the rows of one are written it goes on with the next
 _LARGE = (
     8 << 20
 )  # bytes of a transcript that may be one long line; only one of these is done at a time, for the memory that takes
@@ -47,7 +47,7 @@ class FoldFailedError(HansardError):
 
 
 def usual_count(size: int) -> int:
-    """How many workers pay off for a backlog; none where one processor has to do for all."""
+    """How many workers pay off for a backlog; none on a single processor."""
     return min(_MOST, processors() - 1) if size > WORTH_BYTES else 0
 
 
@@ -55,7 +55,7 @@ class RowWorkers:
     """Workers whose rows are taken in the order of their tasks; the caller makes rows itself instead of waiting."""
 
     def __init__(self, record: Record, count: int | None) -> None:
-        """`count` is how many there are; None is as many as pay off. None is started before there is something to do."""
+        """`count` is the number of workers; None: as many as pay off. They start when there is something to do."""
         self._record = record
         self._count = count
         self._workers: list[Worker] | None = None
@@ -71,7 +71,7 @@ class RowWorkers:
             return
         self._workers = []
         count = usual_count(size) if self._count is None else self._count
-        with contextlib.suppress(OSError):  # with fewer workers, or none, all is done all the same
+        with contextlib.suppress(OSError):  # fewer workers, or none, give the same result
             for _ in range(count):
                 self._workers.append(Worker("hansard.sync.row_workers:make_rows", self._record.path))
 
@@ -97,7 +97,7 @@ class RowWorkers:
                 of, answer = message
                 if of == transcript and answer in _ENDS:
                     break
-                if of == transcript:  # and no rest of one that was given up half-way
+                if of == transcript:  # not the rest of one that was abandoned
                     yield _decode(answer)
         finally:
             self._doing.pop(transcript, None)
@@ -116,7 +116,7 @@ class RowWorkers:
         return None
 
     def _make_here(self) -> bool:
-        """Make the rows of the next task that no worker has; False if there is none, or enough are waiting to be taken."""
+        """Make the rows of the next task that no worker has; False if there is none, or enough are waiting."""
         if not self._tasks or self._tasks[0].end > _LARGE or len(self._done_here) >= _AHEAD:
             return False
         task = self._tasks.popleft()
@@ -125,7 +125,7 @@ class RowWorkers:
         return True
 
     def _fill(self) -> None:
-        """Give every worker as much to do as it may have."""
+        """Fill the queue of every worker."""
         for ahead in range(1, _AHEAD + 1):
             for worker in list(self._workers or ()):
                 if self._tasks and sum(other is worker for other, _ in self._doing.values()) < ahead:
@@ -141,7 +141,7 @@ class RowWorkers:
             self._drop_worker(worker)
 
     def _drop_worker(self, worker: Worker) -> None:
-        """Do without a worker that died."""
+        """Drop a worker that died."""
         if self._workers and worker in self._workers:
             self._workers.remove(worker)
             worker.close()
@@ -161,7 +161,7 @@ def _make(record: Record, task: Task) -> Iterator[RowBatch]:
 
 
 def make_rows(channel: Channel, path: str) -> None:
-    """A worker: make the rows of transcripts, one after the other."""
+    """The worker's loop: make the rows of transcripts, one after the other."""
     import gc
 
     gc.disable()  # nothing here makes cycles, and rows are costly to scan

@@ -1,4 +1,4 @@
-"""Bringing a store up to date."""
+"""The sync: bring a store up to date."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from hansard.sources.roots import Root
 from hansard.storage.heartbeat import beat, last_problems, note_failure
 from hansard.sync import newest
 from hansard.sync.data_files import INDEX, RECORD, REPAIRED, TEXT, place, sync_lock
-from hansard.sync.report import DEFAULT_MAX_FILE, ProgressReporter, SyncReport, SyncRequest
+from hansard.sync.report import DEFAULT_MAX_FILE, Change, ProgressReporter, SyncReport, SyncRequest
 from hansard.sync.survey import RootSurvey, survey, survey_paths
 
 if TYPE_CHECKING:
@@ -44,27 +44,27 @@ def sync(
     """Bring the store in `home` up to date with its source roots.
 
     1. Look. Walk the roots and compare names, sizes, times and inodes with the record's. If nothing differs and both
-       indexes were made from this very revision of the record, that was all, and nothing was written or locked.
-    2. Lock. One process syncs at a time; another one that finds the lock held for long answers from what is there.
-    3. Keep. For each file that differs, the newest first, read what is new and append it to the record; a log that was truncated,
-       rewritten or replaced begins a new generation, the former one stays. Files that vanished are marked gone. All of it is
-       committed before anything asks what the bytes mean, and a file that cannot be read is noted while the others go on.
-    4. Index. What the record has and the indexes have not is read back and becomes rows of `index.db`. The text of a large backlog is
+       indexes were made from this revision of the record, the sync ends without writing or locking anything.
+    2. Lock. One process syncs at a time; another that waited too long for the lock answers from the existing indexes.
+    3. Keep. For each file that differs, newest first, read what is new and append it to the record; a log that was truncated,
+       rewritten or replaced begins a new generation, and the former one stays. Files that disappeared are marked gone. All of it is
+       committed before any byte is parsed, and a file that cannot be read is quarantined while the others go on.
+    4. Index. What the record has and the indexes lack is read back and becomes rows of `index.db`. The text of a large backlog is
        indexed at the same time, from the record's first commit on, by a second process, which writes `text.db`; a small one is
-       done here. Other processes make the rows of much that is new; this one writes them. What cannot be indexed is noted, and tried
-       again when there is more of it.
-    5. Derive. Sessions, subagents and links of what changed are made again.
-    6. Sign. Both indexes note the record's revision, so that the next sync can trust them.
+       indexed here. For a large backlog other processes make the rows; this one writes them. What cannot be indexed is noted, and tried
+       again when it has grown.
+    5. Derive. Sessions, subagents and links are derived again for what changed.
+    6. Sign. Both indexes store the record's revision, so that the next sync can trust them.
 
-    A large first sync goes through 3 to 5 with the newest transcripts alone before it does so with the rest, since there is nothing to
-    answer from before. All new transcripts get their ids before one of them is read, so that makes no other index.
+    A large first sync takes the newest transcripts through 3 to 5 before the rest, since there is nothing to
+    answer from before. All new transcripts get their ids before any is read, so the index is the same.
 
-    The record commits before the indexes do, and each index has its own cursor per transcript. So a crash between any two
-    steps leaves an index that is behind, never one that is ahead; the next sync sees that the revisions differ, compares all
+    The record commits before the indexes, and each index has its own cursor per transcript. So a crash between any two
+    steps leaves an index that is behind, never one that is ahead; the next sync notices that the revisions differ, compares all
     cursors with the record's sizes and goes on from there. An index that is damaged, of another version or ahead of the
-    record (which was put back to an older copy) is made again.
+    record (which was restored from an older copy) is made again.
 
-    `walks` is given what each root held, by its path, where nothing was new.
+    `walks` gets the walk of each root, by its path, if nothing was new.
     """
     started = time.perf_counter()
     try:
@@ -106,6 +106,10 @@ def _sync(
         _refuse_lost_record(home)
         record = Record.open(place(home, RECORD))
         try:
+            if record.has_unfinished_erasure():
+                from hansard.sync.erasing import go_on_overwriting
+
+                go_on_overwriting(record)
             run = _Run(home, record, roots, request, max_file, prices)
             try:
                 report = run.go(look)
@@ -114,21 +118,25 @@ def _sync(
                 report = run.go(None)
             finally:
                 run.reporter.close()
+            if run.late:
+                from hansard.sync.erasing import erase_late
+
+                run.erase(erase_late(run.late))
+            if record.has_unfinished_erasure():
+                from hansard.sync.erasing import finish
+
+                report = replace(report, unfinished=finish(home, record))
         finally:
             record.close()
     return report
 
 
 def _refuse_lost_record(home: str) -> None:
-    """Refuse to start over if an index is there but its record is gone or empty: that would hide the loss."""
-    from hansard.index.schema import VERSION
-    from hansard.index.store import signature
-
+    """Refuse to start over if there is an index whose record is missing or empty: that would hide the loss."""
     path = place(home, RECORD)
     if os.path.exists(path) and os.path.getsize(path):
         return
-    signed = signature(place(home, INDEX), VERSION)
-    if signed is not None and signed[1]:
+    if _was_complete(home):
         raise StoreCorrupt(
             f"{path} is missing or empty, but {INDEX} beside it was made from it. Restore the record from a backup; to "
             f"start over with what the sources still have, remove {INDEX} and {TEXT} from {home} too."
@@ -136,7 +144,7 @@ def _refuse_lost_record(home: str) -> None:
 
 
 class _Look(Struct, frozen=True):
-    """What the walk before the lock saw; it need not be walked again while the record stays at that revision."""
+    """The walk before the lock; it is valid as long as the record stays at that revision."""
 
     surveys: list[RootSurvey]
     revision: Revision
@@ -150,37 +158,39 @@ def _look(home: str, roots: Sequence[Root], max_file: int, prices: Prices) -> _L
     try:
         record = Files.open(path, readonly=True)
     except StoreUnusable:
-        # Not made in full, or of an older layout: opening it for writing sees to that, or tells what is wrong.
-        return None
+        return None  # incomplete, or of an older layout: opening it for writing completes it, or reports what is wrong
     try:
         revision = record.head()
         surveys = survey(record, roots, max_file)
         quiet = all(result.is_quiet for result in surveys) and is_signed(home, record, prices)
+        quiet = quiet and not record.has_unfinished_erasure()
         return _Look(surveys, revision, quiet)
     finally:
         record.close()
 
 
 def is_signed(home: str, record: Files, prices: Prices | None = None) -> bool:
-    """Whether both indexes were made from this very state of the record, and priced with these prices."""
-    from hansard.index.schema import VERSION
-    from hansard.index.store import signature
-
+    """Whether both indexes were made from this state of the record, and priced with these prices."""
     expected = (record.store_id, *record.head())
-    rows = signature(place(home, INDEX), VERSION)
+    rows = _signature(home, INDEX)
     if rows is None or rows[:3] != expected or (prices is not None and rows[3] != prices.signature()):
         return False
-    texts = signature(place(home, TEXT), VERSION)
+    texts = _signature(home, TEXT)
     return texts is not None and texts[:3] == expected
 
 
 def _was_complete(home: str) -> bool:
-    """Whether there are rows of a sync that came to its end: something to answer from until this one does."""
+    """Whether the index has the rows of a complete sync, to answer from until this one ends."""
+    signed = _signature(home, INDEX)
+    return signed is not None and bool(signed[1])
+
+
+def _signature(home: str, name: str) -> tuple[Any, ...] | None:
+    """The record that an index was made from, and its prices; None if it is missing or of another version."""
     from hansard.index.schema import VERSION
     from hansard.index.store import signature
 
-    signed = signature(place(home, INDEX), VERSION)
-    return signed is not None and bool(signed[1])
+    return signature(place(home, name), VERSION)
 
 
 def _report(surveys: Sequence[RootSurvey]) -> SyncReport:
@@ -188,6 +198,7 @@ def _report(surveys: Sequence[RootSurvey]) -> SyncReport:
         transcripts=sum(result.logs for result in surveys),
         unreadable=tuple(line for result in surveys for line in result.unreadable),
         unfollowed_links=sum(result.unfollowed_links for result in surveys),
+        forgotten=sum(result.forgotten for result in surveys),
     )
 
 
@@ -204,6 +215,11 @@ class _Run:
         self.max_file = max_file
         self.prices = prices
         self.reporter = ProgressReporter(request.listener, home)
+        self.late: dict[int, list[tuple[int, bytes]]] = {}
+
+    def erase(self, change: Change) -> None:
+        """Erase something from the record and from the indexes, which are up to date with it."""
+        _Run(self.home, self.record, (), SyncRequest(only=(), change=change), self.max_file, self.prices).go(None)
 
     def go(self, look: _Look | None) -> SyncReport:
         from hansard.index.rows import RowIndex
@@ -220,12 +236,13 @@ class _Run:
         text: TextRun | None = None
         workers = RowWorkers(record, request.row_workers if request.workers else 0)
         records = 0
-        # What is kept from here on is hashed then.
-        checked = {} if trusted else {generation.id: generation.size for generation in record.generations()}
+        checked = {} if trusted else record.sizes()  # bytes stored from here on are hashed as they come
         try:
             if request.change is not None:
                 with record.writing():
-                    request.change(record)
+                    erased = request.change(record)
+                if erased:
+                    trusted, checked = False, record.sizes()
             coming = sum(result.bytes for result in surveys)
             text = TextRun(self.home, record, behind=not trusted, coming=coming, workers=request.workers)
             keeper = RecordWriter(
@@ -244,37 +261,26 @@ class _Run:
                     workers.start(text.backlog)
                 records = self._newest(keeper, surveys, checked, workers)
                 if request.newest_only:
-                    kept = keeper.kept
-                    return replace(
-                        _report(surveys),
-                        changed=kept.changed,
-                        bytes_read=kept.bytes_read,
-                        records=records,
-                        partial=True,
-                    )
+                    early = {"changed": keeper.kept.changed, "bytes_read": keeper.kept.bytes_read}
+                    return replace(_report(surveys), **early, records=records, partial=True)
             kept = keeper.keep(surveys)
+            self.late = kept.late
             text.complete()
             index = RowIndex(place(self.home, INDEX), record)
             try:
                 with telling(index.path):
                     if trusted and index.fresh:
-                        trusted = False
-                        checked = {generation.id: generation.size for generation in record.generations()}
-                    early = partial(show, record, index, self.prices) if is_first else None
+                        trusted, checked = False, record.sizes()
+                    show_early = partial(show, record, index, self.prices) if is_first else None
+                    touched = kept.touched if trusted else None
                     records += catch_up(
-                        record,
-                        index,
-                        kept.touched if trusted else None,
-                        self.reporter,
-                        early,
-                        checked=checked,
-                        workers=workers,
+                        record, index, touched, self.reporter, show_early, checked=checked, workers=workers
                     )
                     finish(record, index, kept.retouched if trusted else None, self.prices, look=True)
                     report = self._summary(surveys, index)
             finally:
                 index.close()
-            problems = text.finish(kept.touched if trusted else None, self.reporter)
+            problems = text.finish(touched, self.reporter)
         except BaseException:
             if text is not None:
                 text.abandon()
@@ -293,7 +299,7 @@ class _Run:
     def _newest(
         self, keeper: RecordWriter, surveys: Sequence[RootSurvey], checked: Mapping[int, int], workers: RowWorkers
     ) -> int:
-        """Keep, index and derive the newest transcripts before all others; returns how many records."""
+        """Store, index and derive the newest transcripts before all others; returns the number of records."""
         from hansard.index.rows import RowIndex
         from hansard.index.store import telling
         from hansard.sync.indexing import index_newest, show

@@ -1,4 +1,4 @@
-"""What differs between the source roots and the record, by names and status alone."""
+"""Differences between the source roots and the record, by names and status alone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import stat
 import time
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -16,8 +17,11 @@ from hansard.sources.names import printable
 from hansard.sources.roots import LOG_KINDS, FileKind, Root
 from hansard.sources.tail import file_status
 
+if TYPE_CHECKING:
+    from hansard.record.tombstones import Tombstones
+
 RETRY_NS = 3600 * 1_000_000_000
-"""A file that could not be kept and has not changed is tried again after this long."""
+"""A file that could not be stored and has not changed is tried again after this time."""
 
 
 class RootSurvey(Struct):
@@ -31,9 +35,10 @@ class RootSurvey(Struct):
     left_out_before: frozenset[tuple[str, int, str]] = frozenset()
     unreadable: list[str] = field(default_factory=list)
     quarantined: dict[str, Quarantined] = field(default_factory=dict)  # what failed before, by path
-    released: list[str] = field(default_factory=list)  # of these, what is no longer there
+    released: list[str] = field(default_factory=list)  # those of them that no longer exist
     logs: int = 0
-    complete: bool = True  # every file of the root was looked at
+    forgotten: int = 0  # files that are not stored because the user had them forgotten
+    complete: bool = True  # every file of the root was checked
     walk: Walk | None = None  # as it was made for this
 
     @property
@@ -44,12 +49,12 @@ class RootSurvey(Struct):
 
     @property
     def unfollowed_links(self) -> int:
-        """How many links lead out of the root to where the user did not allow it."""
+        """How many links point out of the root to places that the user did not allow."""
         return sum(bool(item.target) and not self.root.is_own_data(item.target) for item in self.left_out)
 
     @property
     def bytes(self) -> int:
-        """How many bytes there are to read, as far as sizes tell."""
+        """How many bytes there are to read, judging by sizes."""
         return sum(coming(file, known) for file, known in self.changed)
 
     @property
@@ -59,7 +64,7 @@ class RootSurvey(Struct):
 
 
 def coming(file: Found, known: Known | None) -> int:
-    """How many bytes there are to read of a file, as far as sizes tell."""
+    """How many bytes there are to read of a file, judging by its size."""
     if file.kind is FileKind.DATABASE and known is not None:
         return abs(file.size - known.size)
     grown = file.size - known.size if known is not None and file.kind.is_log else file.size
@@ -95,8 +100,15 @@ def _survey_root(record: Files, result: RootSurvey, max_file: int, *, reread: bo
     result.walk = found, unreadable, left_out = discover(root)
     result.left_out = list(left_out)
     unproved = []
+    tombstones = record.tombstones()
     for file in found:
         status = settled.pop(file.path, None)
+        if file.kind in root.skipped:
+            failed.pop(file.path, None)
+            continue
+        if status is None and tombstones.key and is_forgotten(tombstones, root, file.path):
+            result.forgotten += 1
+            continue
         if file.kind in LOG_KINDS:
             result.logs += 1
         elif file.kind is not FileKind.DATABASE and file.size > max_file:
@@ -126,7 +138,7 @@ def _survey_root(record: Files, result: RootSurvey, max_file: int, *, reread: bo
     result.unreadable += [f"{item.path}: {item.reason}" for item in unreadable]
     hidden = {item.relative for item in unreadable}
     if os.path.islink(root.transcripts) and not os.path.exists(root.transcripts):
-        # As with a root that is not there: the disk it lies on may come back.
+        # As with a missing root: its disk may come back.
         result.unreadable.append(f"{printable(root.transcripts)}: broken link")
         hidden.add(root.layout.main)
     # Files kept through a link that is no longer followed keep their state: what became of them is unknown.
@@ -139,8 +151,16 @@ def _survey_root(record: Files, result: RootSurvey, max_file: int, *, reread: bo
         if not _is_in(path, unseen) and not (has_databases and root.layout.holds_rows(path))
     ]
     result.released = [path for path in failed if not _is_in(path, hidden)]
-    # Of what could not be looked at, what was noted stays noted.
+    # Notes about what could not be checked stay.
     result.left_out += [LeftOut(*item) for item in result.left_out_before if _is_in(item[0], hidden)]
+
+
+def is_forgotten(tombstones: Tombstones, root: Root, path: str) -> bool:
+    """Whether a file must not be stored again."""
+    from hansard.clients import client_of
+
+    info = client_of(root.client).path_info(path)
+    return tombstones.has_file(root.client, info.session_id or info.stem, root.path, path)
 
 
 def _is_in(path: str, folders: Collection[str]) -> bool:
@@ -163,7 +183,7 @@ def _under(path: str, folder: str) -> bool:
 def survey_paths(
     record: Files, roots: Sequence[Root], paths: Collection[str], max_file: int
 ) -> list[RootSurvey] | None:
-    """Compare only some files, named by their absolute paths; None when a whole walk is needed to say what happened."""
+    """Compare only some files, by their absolute paths; None if only a whole walk can tell what happened."""
     ids = {row.path: row.id for row in record.roots()}
     results = []
     for root in roots:
@@ -181,7 +201,7 @@ def survey_paths(
 
 
 def _look(record: Files, result: RootSurvey, relative: str, max_file: int) -> bool:
-    """Compare one file; False when only a walk can tell what became of it."""
+    """Compare one file; False if only a walk can tell what happened to it."""
     root, root_id = result.root, result.root_id
     place = root.locate(relative)
     kind = root.layout.kind_of(relative)
@@ -190,17 +210,20 @@ def _look(record: Files, result: RootSurvey, relative: str, max_file: int) -> bo
     try:
         status = os.stat(place)
     except OSError:
-        # Something passing has passed, or else a file or a folder of ours went.
+        # A temporary file is gone, or one of ours.
         return kind is None and not any(_under(path, relative) for path in record.known(root_id))
     if stat.S_ISDIR(status.st_mode):
         return False
-    if kind is None:
+    if kind is None or kind in root.skipped:
         return True
     before = record.known_file(root_id, relative)
+    if before is None and is_forgotten(record.tombstones(), root, relative):
+        result.forgotten += 1
+        return True
     if not stat.S_ISREG(status.st_mode) or not root.reaches(relative):
         return False
     if before is None and os.path.realpath(place) != place:
-        return False  # of several names for one file the walk chooses
+        return False  # the walk chooses between several names of one file
     if not kind.is_log and kind is not FileKind.DATABASE and status.st_size > max_file:
         return False
     numbers = database_status(place) if kind is FileKind.DATABASE else file_status(status)

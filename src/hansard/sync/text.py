@@ -1,4 +1,4 @@
-"""The full text's part of a sync: in this process for a little, in a second one for a lot."""
+"""The full-text part of a sync: in this process for a small backlog, in a second one for a large one."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _MORE, _COMPLETE, _END = "more", "complete", "end"
 
 
 class TextRun:
-    """Keeps `text.db`, or another file of that make, in step with the record."""
+    """Keeps `text.db`, or another file of its kind, in step with the record."""
 
     def __init__(
         self, home: str, record: Record, *, name: str = TEXT, behind: bool, coming: int, workers: bool
     ) -> None:
-        """`behind`: the record holds more than the file knows; `coming`: how many bytes the record is about to gain.
+        """`behind`: the record has more than the file; `coming`: how many bytes the record is about to gain.
 
         Nothing is indexed before `start`.
         """
@@ -49,21 +49,23 @@ class TextRun:
             self._kept = {generation.id: generation.size for generation in record.generations() if generation.size}
 
     def start(self) -> None:
-        """Start the second process where there is much to do; it begins with what the record has already."""
+        """Start the second process for a large backlog; it begins with what the record has already."""
         if self._has_worker:
-            with contextlib.suppress(OSError):  # no second process then: all is done here at the end
+            with contextlib.suppress(OSError):  # without a second process, all is done here at the end
                 self.worker = Worker("hansard.sync.text:index_text", self.home, self.name, self._kept)
         if self._behind:
             self.more()
 
     def _waiting(self) -> int:
-        """How many bytes the file has still to read of the record as it is now.
+        """How many bytes of the record the file has not read yet; what the record no longer has is dropped.
 
-        Opened here, before the record goes on, a file that is ahead of a record which was put back still shows, and is made
-        again; soon the record may be as far, with other bytes.
+        The file is opened before the record grows: a file that is ahead of a restored record is still noticed, and made
+        again. Later the record may be as long, with other bytes.
         """
         text = _open(self.home, self.name, self.record)
         try:
+            with text.transaction():
+                text.drop(self.record.generation_ids(), self.record.snapshot_ids())
             return sum(size for *_, size in text.backlog(_sizes(self.record, None)))
         finally:
             text.close()
@@ -72,17 +74,17 @@ class TextRun:
         self._say(_MORE)
 
     def complete(self) -> None:
-        """Say that the record has all of its bytes: the second process can merge while the first one still makes rows."""
+        """Signal that the record is complete: the second process can merge while this one still makes rows."""
         self._say(_COMPLETE)
 
     def _say(self, message: str) -> None:
         if self.worker is not None and not self.worker.send(message):
-            self.abandon()  # it died: what it has not done is done at the end
+            self.abandon()  # it died: the rest is done at the end
 
     def finish(self, touched: Collection[int] | None, reporter: ProgressReporter) -> int:
-        """Wait for the second process, or do here what there is to do (`touched`: only these; None: everything that is behind).
+        """Wait for the second process, or do its work here (`touched`: only these; None: everything that is behind).
 
-        Returns how much could not be indexed.
+        Returns how many texts could not be indexed.
         """
         worker, self.worker = self.worker, None
         if worker is not None:
@@ -98,7 +100,7 @@ class TextRun:
         return _quarantined(self.home, self.name)
 
     def _wait(self, worker: Worker, reporter: ProgressReporter) -> bool:
-        """Let the second process come to its end; False where it failed, and the work is to be done here."""
+        """Wait for the second process to end; False if it failed, and the work must be done here."""
         reporter.begin("text", files=0, size=self.backlog)
         worker.send(_END)
         with contextlib.suppress(HansardError):
@@ -109,14 +111,14 @@ class TextRun:
         return False
 
     def abandon(self) -> None:
-        """End the second process; its work up to its last commit stays."""
+        """Stop the second process; its work up to its last commit stays."""
         worker, self.worker = self.worker, None
         if worker is not None:
             worker.close()
 
 
 def catch_up(home: str, name: str, record: Record, touched: Collection[int] | None, reporter: ProgressReporter) -> None:
-    """Index the text that the record has of some generations (None: of all) and the file has not, and sign it."""
+    """Index the missing text of some generations (None: of all), and sign it."""
     from hansard.index.store import telling
 
     text = _open(home, name, record)
@@ -178,10 +180,10 @@ def _feed_snapshots(text: TextIndex, record: Record) -> None:
 
 
 def index_text(channel: Channel, home: str, name: str, kept: dict[int, int]) -> None:
-    """A worker: index the text of everything the record commits, until the message that ends it.
+    """The worker's loop: index the text of everything the record commits, until the last message.
 
-    `kept` is how much the record had of each generation before: what came since has just been hashed.
-    Messages say that there is more, then that this was all; its answers say how many more bytes are done. When its parent is gone,
+    `kept` is the former size of each generation: newer bytes have just been hashed.
+    Messages say that there is more, then that this was all; the answers say how many more bytes are done. When its parent is gone,
     it stops: another sync may be waiting.
     """
     gc.disable()  # nothing here makes cycles, and a long-lived heap is costly to scan

@@ -1,4 +1,4 @@
-"""Verifying a whole store: the record, and both indexes against what the record gives; putting right what can be."""
+"""Verifying a whole store: the record, and both indexes against the record; repairing what can be repaired."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hansard.pricing.settle import Prices
 
 SAMPLE = 20
-"""How many transcripts are read again and compared with the indexes when not all of them are."""
+"""How many transcripts are read again and compared with the indexes in a sample."""
 
 _SAMPLE_BYTES = 4 << 20
 _SAMPLE_TEXTS = 50
@@ -47,10 +47,10 @@ _NOT_COMPARED = frozenset({"meta", "quarantine", "dirty", "unsettled"})
 
 
 def verify(home: str, roots: Sequence[Root], request: VerifyRequest, *, prices: Prices | None = None) -> VerifyReport:
-    """Check the record, then the indexes: SQLite's own check, and a sample of transcripts (`full`: all) derived again.
+    """Check the record, then the indexes: SQLite's own check, and a sample of transcripts (`full`: all) indexed again.
 
-    With `repair`, damaged chunks are mended from sources that still have their bytes, a record with damaged pages is made again, sources
-    that differ are read again, and an index that is wrong is made again; the report is of the state after that.
+    With `repair`, damaged chunks are repaired from sources that still have their bytes, a record with damaged pages is made again, sources
+    that differ are read again, and a wrong index is made again; the report describes the state after that.
     """
     if request.since is not None and not is_revision(request.since):
         raise UsageError(f"invalid revision {request.since!r}; use one that `hansard verify` printed, as 412:9f3c0a")
@@ -78,7 +78,7 @@ def _verify(home: str, roots: Sequence[Root], request: VerifyRequest, prices: Pr
         record.close()
     if not damaged:
         with sync_lock(home, _WAIT) as held:
-            if held:  # else a sync is going on, and the indexes are behind: nothing can be said of them
+            if held:  # else a sync is running and the indexes are behind
                 _check_indexes(home, report, prices, full=request.full)
     return report
 
@@ -128,7 +128,7 @@ def _database_damage(path: str) -> list[str]:
 
 
 def _compare_sample(home: str, record: Record, report: VerifyReport) -> None:
-    """Derive some transcripts again, by themselves, and compare what only depends on their own bytes."""
+    """Index some transcripts again, each alone, and compare what depends on their own bytes only."""
     from hansard.index.rows import RowIndex
     from hansard.index.text import TextIndex
     from hansard.sync.indexing import transcript_of
@@ -163,7 +163,7 @@ def _sampled(home: str, record: Record, damaged: set[int | None]) -> list[Genera
 
 
 def _indexed(db: apsw.Connection, transcript: int) -> int:
-    """How much of a transcript both indexes have read: a sync may just be going on."""
+    """How much of a transcript both indexes have read: a sync may be running."""
     return int(db.execute("SELECT size FROM was.transcripts WHERE id = ?", (transcript,)).get)
 
 
@@ -182,7 +182,7 @@ def _other_rows(db: apsw.Connection, transcript: int) -> list[str]:
 
 
 def _other_texts(db: apsw.Connection, transcript: int) -> list[str]:
-    """The full-text tables that do not find a text of a transcript by its own first words."""
+    """The full-text tables that do not find a text of a transcript by its first words."""
     low = transcript << OFFSET_BITS
     found = []
     for table in _TEXTS:
@@ -206,7 +206,7 @@ def _other_texts(db: apsw.Connection, transcript: int) -> list[str]:
     return found
 
 
-# -- everything
+# -- all of it
 
 
 def _compare_all(home: str, record: Record, report: VerifyReport, prices: Prices | None) -> None:
@@ -248,7 +248,7 @@ def _differs(db: apsw.Connection, table: str) -> bool:
 
 
 def _meaning(db: apsw.Connection, schema: str, table: str) -> str:
-    """A query for the rows of a table without what depends on how many syncs it took to write them.
+    """A query for the rows of a table without values that depend on the number of syncs that wrote them.
 
     Rates are numbered in the order in which syncs met them, so `spending` is compared by the rates it refers to. A rate that no
     message needs any more, because a later line of that message named another model, stays in the table unused.
@@ -281,7 +281,7 @@ def _words(db: apsw.Connection, schema: str, table: str) -> bytes:
         db.execute("DROP TABLE temp.words")
 
 
-# -- putting right
+# -- repair
 
 
 def _repaired(
@@ -310,7 +310,7 @@ def _repaired(
 def _repair(
     home: str, roots: Sequence[Root], mismatches: Sequence[Mismatch], prices: Prices | None
 ) -> tuple[list[str], str | None]:
-    """What was lost beyond what a verification finds, in words, and where a damaged record is kept."""
+    """Descriptions of losses that a verification does not find, and the path of a damaged record that was kept."""
     from hansard.sync.rebuild import rebuild
     from hansard.sync.repair import damaged_copies, has_damaged_pages, replace_record
 
@@ -343,7 +343,7 @@ def _locked(home: str) -> Iterator[None]:
 
 @contextmanager
 def _attached(db: apsw.Connection, path: str) -> Iterator[None]:
-    """Have a database that is there at hand under the name `was`."""
+    """Attach an existing database as `was`."""
     db.execute("ATTACH ? AS was", (path,))
     try:
         yield
