@@ -23,10 +23,13 @@ _COMPATIBLE = lazy_compile(
 )
 _HYPHENS = "\u2010\u2011\u2012\u2013\u2212"
 _TOKEN = r"A-Za-z0-9_+/=.:-"  # noqa: S105 - characters that secrets are made of
+_HIDDEN = "\u00ad\u200b-\u200f\u2060-\u2064\ufeff"  # zero-width characters and soft hyphens
 # Each starts with a plain character class, which `re` skips to quickly, and only then checks which character it is.
 _INLINE = lazy_compile(
-    r"[%&\\\"'`](?:"
-    r"(?<=%)(?P<percent>[2-7][0-9A-Fa-f])"
+    rf"[%&\\\"'`{_HIDDEN}](?:"
+    rf"(?<=[{_HIDDEN}])(?P<hidden>[{_HIDDEN}]*+)"
+    r"|(?<=\\)\\{0,7}+(?P<hidden_escape>u(?:00[aA][dD]|200[b-fB-F]|206[0-4]|[fF][eE][fF][fF]))"
+    r"|(?<=%)(?P<percent>[2-7][0-9A-Fa-f])"
     r"|(?<=&)(?P<entity>#[0-9]{1,8}|#[xX][0-9A-Fa-f]{1,8}|[A-Za-z]{2,8});"
     r"|(?<=\\)\\{0,7}+(?P<escape>u00[2-7][0-9A-Fa-f]|u\{0{0,6}[2-7][0-9A-Fa-f]\}|U000000[2-7][0-9A-Fa-f]|x[2-7][0-9A-Fa-f]|0?[01][0-7][0-7])"
     rf"|(?<=[{_TOKEN}][\\\"'`])(?:(?<=\\)\\{{0,3}}+[\"'`]|(?<=[\"'`]))"
@@ -96,7 +99,7 @@ def _folded(found: re.Match[str]) -> str:
 
 
 def unescape(text: str) -> View | None:
-    """Decode percent-encoding, entities and backslash escapes, and join string literals; None if nothing changes."""
+    """Decode percent-encoding, entities and escapes, join string literals, remove what is invisible; None if nothing changes."""
     return _replaced(text, _decoded_pieces(text))
 
 
@@ -134,12 +137,12 @@ def _replaced(text: str, pieces: Iterator[_Piece]) -> View | None:
 
 
 def _decoded_pieces(text: str) -> Iterator[_Piece]:
-    if "%" not in text and "&" not in text and "\\" not in text and '"' not in text and "'" not in text:
+    if text.isascii() and not any(sign in text for sign in "%&\\\"'"):
         return
     for found in _INLINE.finditer(text):
         start, end = found.span()
         kind = found.lastgroup
-        if kind == "joint":
+        if kind in ("joint", "hidden", "hidden_escape"):
             yield start, end, ""
         elif character := _entity(found[0]) if kind == "entity" else _character(found[kind or 0]):
             yield start, end, character

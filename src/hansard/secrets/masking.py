@@ -1,0 +1,279 @@
+"""Placeholders in place of secrets, as long as these: lines keep their lengths, and JSON stays JSON.
+
+A placeholder is the one of redacted texts, `[github-pat:3f2a]`, filled up with stars; where it does not fit there are stars only, and where
+a secret is within base64 or hexadecimal digits there are zeros. Of JSON only the insides of strings are replaced, and numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from itertools import chain
+from re import DOTALL
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from hansard.clients.blanking import TOKEN
+from hansard.clients.lines import LongLine, length_of
+from hansard.guard.redaction import fingerprint
+from hansard.lazy_regex import lazy_compile
+from hansard.model.placeholders import placeholder
+from hansard.record.erase import Patch
+from hansard.secrets.search import Meeting, Search
+
+if TYPE_CHECKING:
+    from hansard.clients.lines import Lines
+    from hansard.clients.protocol import Client
+    from hansard.guard.detection import Secret
+    from hansard.secrets.values import Value
+
+_ROUNDS = 4  # what is decoded once a secret is gone may hold another one; the last round takes whole strings
+_DIGITS = lazy_compile(rb"[A-Za-z0-9+/_=-]++")
+_RUN = lazy_compile(rb"[^\r\n]++")
+# One character or escape in a JSON string.
+_UNIT = lazy_compile(
+    rb"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u.{4}|\\.|[\xc0-\xff][\x80-\xbf]*+|.",
+    DOTALL,
+)
+_BEFORE = 64  # bytes before a place in a string, from which on its characters are told apart
+_SHORTEST_PART = 4  # characters of a part of a secret that is split over texts; less says nothing
+_GAP = 32  # equal bytes between two stretches that count as one
+_BLOCK = 4096
+
+
+class Masked(NamedTuple):
+    """A line or a file with placeholders, and the ids of the secrets that they stand for."""
+
+    data: bytes
+    secrets: frozenset[str]
+
+
+class MaskedLine(NamedTuple):
+    """A line of a log that holds secrets; one that is too long to be read has no bytes."""
+
+    offset: int
+    line: bytes
+    data: bytes
+    secrets: frozenset[str]
+
+
+class _Place(NamedTuple):
+    start: int
+    end: int
+    label: bytes
+    secret_id: str
+    is_encoded: bool
+
+
+class _Open:
+    """A line that a following one may continue."""
+
+    def __init__(self, offset: int, line: bytes, masked: Masked) -> None:
+        self.offset, self.line = offset, line
+        self.data, self.secrets = bytearray(masked.data), set(masked.secrets)
+
+    def hide(self, parts: Iterable[tuple[int, int]], label: bytes, secret_id: str) -> None:
+        for start, end in parts:
+            _fill(self.data, start, end, label)
+            self.secrets.add(secret_id)
+
+    @property
+    def done(self) -> Iterator[MaskedLine]:
+        if self.secrets:
+            yield MaskedLine(self.offset, self.line, bytes(self.data), frozenset(self.secrets))
+
+
+class Masker:
+    """Puts placeholders in place of the secrets that `find` gives, and of some values."""
+
+    def __init__(self, find: Callable[[str], list[Secret]], key: bytes, values: Collection[Value] = ()) -> None:
+        self._key = key
+        self._search = Search(find, key)
+        self._values = [(value.pattern(), value) for value in values]
+        self.texts: dict[str, str] = {value.secret_id: value.text for value in values}
+        """The secrets that were found, by their ids."""
+
+    def data(self, data: bytes) -> Masked:
+        """A line or a whole file; the same bytes if it holds no secret."""
+        found: set[str] = set()
+        for number in range(_ROUNDS):
+            places = _apart(self._places(data))
+            if not places:
+                break
+            found.update(place.secret_id for place in places)
+            data = _cover(data, places, whole=number == _ROUNDS - 1)
+        return Masked(data, frozenset(found))
+
+    def log(
+        self, client: Client, pieces: Iterable[bytes], *, is_aside: bool, offsets: Container[int] | None = None
+    ) -> Iterator[MaskedLine]:
+        """The lines of a log that hold a secret, or a part of one that is split over texts; with `offsets` only some lines, each by itself."""
+        meeting = Meeting(client, is_aside=is_aside)
+        last: _Open | None = None
+        lines = client.lines(pieces, 0)
+        for offset, line in chain(lines, _rest(lines)):
+            if offsets is not None and offset not in offsets:
+                continue
+            if isinstance(line, LongLine):
+                yield MaskedLine(offset, line, b"", frozenset())
+                continue
+            this = _Open(offset, line, self.data(line))
+            for text, place in meeting.texts(line, offset) if offsets is None else ():
+                for secret in self._search.split(text, place):
+                    secret_id = fingerprint(self._key, secret.value)
+                    label = placeholder(secret.rule, secret_id).encode()
+                    ends = text[:place], place - secret.start
+                    this.hide(_ends(line, *ends), label, secret_id)
+                    this.hide(_beginnings(line, text[place:], secret.end - place), label, secret_id)
+                    if last is not None:
+                        last.hide(_ends(last.line, *ends), label, secret_id)
+            if meeting.offset == offset:
+                if last is not None:
+                    yield from last.done
+                last = this
+            else:
+                yield from this.done
+        if last is not None:
+            yield from last.done
+
+    def _places(self, data: bytes) -> Iterator[_Place]:
+        for secret, start, end, is_encoded in self._search.located(data):
+            secret_id = fingerprint(self._key, secret.value)
+            self.texts.setdefault(secret_id, secret.value)
+            yield _Place(start, end, placeholder(secret.rule, secret_id).encode(), secret_id, is_encoded)
+        for pattern, value in self._values:
+            label = placeholder(value.rule, value.secret_id).encode()
+            for found in pattern.finditer(data):
+                yield _Place(*found.span(), label, value.secret_id, found.lastgroup is not None)
+
+
+def stretches(before: bytes, after: bytes) -> Iterator[tuple[int, int]]:
+    """Where two texts of the same length differ: starts and ends."""
+    begun = last = -1
+    for block in range(0, len(before), _BLOCK):
+        one, other = before[block : block + _BLOCK], after[block : block + _BLOCK]
+        if one == other:
+            continue
+        for place, (a, b) in enumerate(zip(one, other, strict=True), block):
+            if a == b:
+                continue
+            if begun >= 0 and place - last > _GAP:
+                yield begun, last + 1
+                begun = place
+            elif begun < 0:
+                begun = place
+            last = place
+    if begun >= 0:
+        yield begun, last + 1
+
+
+def patches(before: bytes, after: bytes, offset: int = 0) -> list[Patch]:
+    """What turns one text into another of the same length, at an offset in a file."""
+    return [Patch(offset + start, after[start:end]) for start, end in stretches(before, after)]
+
+
+def _rest(lines: Lines) -> Iterator[tuple[int, bytes]]:
+    """What follows the last line break; read when the lines were."""
+    if length_of(lines.rest):
+        yield lines.offset, lines.rest
+
+
+def _apart(places: Iterable[_Place]) -> list[_Place]:
+    """Places in order, those joined that overlap."""
+    found: list[_Place] = []
+    for place in sorted(places):
+        if found and place.start < found[-1].end:
+            last = found[-1]
+            found[-1] = last._replace(end=max(last.end, place.end), is_encoded=last.is_encoded and place.is_encoded)
+        else:
+            found.append(place)
+    return found
+
+
+def _cover(data: bytes, places: list[_Place], *, whole: bool) -> bytes:
+    """Put placeholders at some places; with `whole` over all of the strings that they are in."""
+    result = bytearray(data)
+    try:
+        msgspec.json.decode(data, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError):
+        for place in places:
+            start, end = (0, len(data)) if whole else place[:2]
+            _fill(result, start, end, place.label, is_encoded=place.is_encoded)
+        return bytes(result)
+    number = 0
+    for token in TOKEN.finditer(data):
+        start, end = token.span()
+        while number < len(places) and places[number].end <= start:
+            number += 1
+        if number == len(places):
+            break
+        at = number
+        while at < len(places) and places[at].start < end:
+            _cover_token(result, data, (start, end), places[at], whole=whole)
+            at += 1
+    return bytes(result)
+
+
+def _cover_token(result: bytearray, data: bytes, token: tuple[int, int], place: _Place, *, whole: bool) -> None:
+    first, last = token
+    if data[first] == ord('"'):
+        first, last = first + 1, last - 1
+        start, end = (first, last) if whole else (max(place.start, first), min(place.end, last))
+        if start < end:
+            start, end = _around_units(data, first, start, end)
+            _fill(result, start, end, place.label, is_encoded=place.is_encoded and not whole)
+    elif data[first : first + 1] not in b"{}[],:":
+        result[first:last] = b"0".ljust(last - first)
+
+
+def _fill(result: bytearray, start: int, end: int, label: bytes, *, is_encoded: bool = False) -> None:
+    if is_encoded and _DIGITS.fullmatch(result, start, end):
+        result[start:end] = b"0" * (end - start)
+        return
+    for run in list(_RUN.finditer(bytes(result[start:end]))):
+        size = len(run[0])
+        fits = len(label) <= size
+        result[start + run.start() : start + run.end()] = (label if fits else b"").ljust(size, b"*")
+        label = b"" if fits else label
+
+
+def _around_units(data: bytes, first: int, start: int, end: int) -> tuple[int, int]:
+    """A stretch of a JSON string, widened so that it holds whole characters and escapes; `first` is where the string begins."""
+    # Escapes can only be told apart from the start of a run of backslashes.
+    sync = first + len(data[first : max(first, start - _BEFORE)].rstrip(b"\\"))
+    begin = start
+    for unit in _UNIT.finditer(data, sync):
+        if unit.start() <= start:
+            begin = unit.start()
+        if unit.end() >= end:
+            return begin, unit.end()
+    return begin, end
+
+
+def _ends(line: bytes, text: str, length: int) -> Iterator[tuple[int, int]]:
+    """Where the last characters of a text are in a line: the text is the end of a JSON string, or a few characters of it are."""
+    yield from _parts(line, text, text[-length:], length, str.endswith)
+
+
+def _beginnings(line: bytes, text: str, length: int) -> Iterator[tuple[int, int]]:
+    """Where the first characters of a text are in a line."""
+    yield from _parts(line, text, text[:length], length, str.startswith)
+
+
+def _parts(
+    line: bytes, text: str, part: str, length: int, has: Callable[[str, str], bool]
+) -> Iterator[tuple[int, int]]:
+    strings = []
+    for token in TOKEN.finditer(line):
+        if token[0][:1] == b'"':
+            try:
+                value = msgspec.json.decode(token[0], type=str)
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                continue
+            if has(value, part):
+                strings.append((token.start() + 1, token.end() - 1, value))
+    exact = [string for string in strings if has(string[2], text)]
+    for start, end, _ in exact or (strings if length >= _SHORTEST_PART else ()):
+        units = [unit.span() for unit in _UNIT.finditer(line, start, end)]
+        some = units[-length:] if has is str.endswith else units[:length]
+        yield some[0][0], some[-1][1]
