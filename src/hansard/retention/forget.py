@@ -1,0 +1,103 @@
+"""Forgetting: planned, shown and done, and allowing a session again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from hansard.errors import NotFound, UsageError
+from hansard.model.names import shown_id
+from hansard.model.retention import Retention
+from hansard.query import forgetting
+from hansard.query.sessions import find_session
+from hansard.record.tombstones import SESSION
+from hansard.retention.planner import Planner
+from hansard.retention.secrets import add_secrets
+from hansard.secrets.lists import Findings
+from hansard.sync.erasing import Order, erase
+from hansard.sync.remarking import remark
+
+if TYPE_CHECKING:
+    from hansard.model.erasing import ForgetPlan, Receipt
+    from hansard.model.store_requests import ForgetRequest
+    from hansard.pricing.settle import Prices
+    from hansard.query.reader import Reader
+    from hansard.record.store import Record
+    from hansard.sources.roots import Root
+    from hansard.sync.report import Listener
+
+
+def plan_forget(
+    reader: Reader,
+    record: Record,
+    request: ForgetRequest,
+    *,
+    home: str,
+    roots: Sequence[Root],
+    hold: Sequence[str] = (),
+) -> tuple[ForgetPlan, Order]:
+    """What holds the things to be forgotten, and the order to erase them; nothing is changed."""
+    if not (request.names or request.project or request.match or request.messages or request.secrets):
+        raise UsageError("name what to forget: sessions, --project, --message, --match or --secret")
+    planner = Planner(reader, record, request, home, roots, Retention(hold=tuple(hold)))
+    project = forgetting.find_project(reader, request.project) if request.project else None
+    sessions = {session_named(reader, name) for name in request.names}
+    if project is not None:
+        sessions.update(forgetting.sessions_of(reader, project))
+    planner.add_sessions(sessions, project)
+    planner.add_messages(request.messages)
+    if request.match:
+        planner.add_matches(request.match)
+    if request.secrets:
+        with closing(Findings(home, reader, record)) as findings:
+            add_secrets(planner, findings, request.secrets)
+    if not planner.found:
+        raise NotFound("nothing to forget: no line and no file has it")
+    if not planner.takes_something:
+        raise UsageError(
+            "nothing can be erased: all of it is under a hold (`hold` below [retention] in the configuration)"
+        )
+    planner.add_copies()
+    return planner.end()
+
+
+def session_named(reader: Reader, name: str) -> str:
+    """A session by its id, the beginning of its id, or its place in the list: words of a title are too little to erase by."""
+    session = find_session(reader, name)
+    if not name.startswith("@") and not session.session_id.startswith(name) and shown_id(session.session_id) != name:
+        raise UsageError(
+            f"{name!r} is in the title of session {session.session_id}: {session.title}. To forget it, name it by its id"
+        )
+    return session.session_id
+
+
+def forget(
+    reader: Callable[[], Reader],
+    request: ForgetRequest,
+    *,
+    home: str,
+    roots: Sequence[Root],
+    prices: Prices,
+    hold: Sequence[str] = (),
+    listener: Listener | None = None,
+) -> Receipt:
+    """Erase everything that `plan_forget` names, looked up anew while no other process can write."""
+
+    def order(record: Record) -> Order:
+        with closing(reader()) as opened:
+            return plan_forget(opened, record, request, home=home, roots=roots, hold=hold)[1]
+
+    return erase(home, order, prices=prices, listener=listener)
+
+
+def allow(home: str, client: str, session_id: str, *, prices: Prices) -> bool:
+    """Let a session that was forgotten be stored again; False if it was not forgotten."""
+    found = False
+
+    def change(record: Record) -> None:
+        nonlocal found
+        found = record.exhume(SESSION, client, session_id)
+
+    remark(home, change, prices=prices)
+    return found
