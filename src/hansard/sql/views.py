@@ -1,81 +1,20 @@
 """The public views, defined once: names, types, meaning and the SELECT that makes their rows from `index.db`.
 
-Exports are made from these, and the documentation page. Unlike the tables of the index they have plain ids (a place is a
+Exports, `hansard sql` and the documentation page are made from these. Unlike the tables of the index they have plain ids (a place is a
 `transcript` and a `byte_offset`), exact costs, and `is_copy`, which is true for rows that forks, replays and former generations
 of a file repeat: rows without it are what Hansard's reports count.
 
-Four names that the SELECTs use are not in the index; `hansard.sql.table` provides them: the functions `usage_cost` and
-`decimal_sum`, and the temporary tables `copied_calls` and `counted_prompts`.
+Five names that the SELECTs use are not in the index; `hansard.sql.provided` provides them: the functions `usage_cost` and
+`decimal_sum`, and the temporary tables `copied_calls`, `counted_prompts` and `unit_prices`.
 """
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import NamedTuple
-
 from hansard.clients.usage import REPEATED_LINE
+from hansard.index.schema import RATE_APPLIES, WRITTEN_5M
 from hansard.query.transcripts import AGENT_OF_CALL, SHOWN_RECORD
+from hansard.sql.view import FROM_TRANSCRIPTS, Column, View, columns_of, places, scanned
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
-
-_OF_SESSIONS = "session_id IN (SELECT value FROM json_each(?1))"
-
-
-class Type(StrEnum):
-    """What a column holds."""
-
-    TEXT = "text"
-    INTEGER = "integer"
-    BOOLEAN = "boolean"
-    TIME = "time"  # milliseconds since 1970 in UTC
-    MONEY = "money"  # US dollars, a decimal number as text
-
-
-class Column(NamedTuple):
-    """A column of a view."""
-
-    name: str
-    type: Type
-    sql: str
-    about: str
-
-
-class View(NamedTuple):
-    """A view: one row per what, its columns, and where its rows come from."""
-
-    name: str
-    about: str
-    columns: tuple[Column, ...]
-    source: str
-    condition: str = _OF_SESSIONS
-    """Which rows belong to some sessions, over the columns of the view; ?1 is their ids as JSON."""
-
-    def sql(self, *, of_sessions: bool = False) -> str:
-        """The SELECT of all of its rows, or of those of some sessions."""
-        columns = ",\n    ".join(f'{column.sql} AS "{column.name}"' for column in self.columns)
-        source = self.source.replace("{sessions}", f" AND {_OF_SESSIONS}" if of_sessions else "")
-        sql = f"SELECT {columns}\n{source}"
-        return f"SELECT * FROM ({sql}) WHERE {self.condition}" if of_sessions else sql
-
-
-def _columns(*declared: tuple[str, str, str, str]) -> tuple[Column, ...]:
-    return tuple(Column(name, Type(kind), sql, about) for name, kind, sql, about in declared)
-
-
-_FROM_TRANSCRIPTS = (
-    "FROM transcripts t CROSS JOIN {table} {x}"
-    f" ON {{x}}.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
-)
-_OFFSET = f"{{x}}.id & {OFFSET_MASK}"
-
-
-def _places(x: str, offset: str = "", agent: str = "t.agent_id") -> tuple[tuple[str, str, str, str], ...]:
-    """The columns that say where a row of a transcript is."""
-    return (
-        ("session_id", "text", "t.session_id", "the session"),
-        ("agent_id", "text", agent, "the subagent; empty in the session's own thread"),
-        ("transcript", "integer", "t.id", "`transcripts.transcript`"),
-        ("byte_offset", "integer", offset or _OFFSET.format(x=x), "of the line in it"),
-    )
 
 
 def _order(record: str, transcript: str) -> str:
@@ -92,15 +31,31 @@ _IS_COPY = (
 )
 _COPY_OF_RECORD = ("is_copy", "boolean", _IS_COPY, "another transcript, or an earlier line, has the same message")
 
-_COST = (
-    "usage_cost(c.rate, c.has_recorded, c.recorded, c.input, c.output, c.cache_read, c.cache_write_5m, c.cache_write_1h,"
-    " c.web_searches)"
+_TRILLION = 10**12
+# The cost in units of 10**-12 dollars, with prices as whole numbers of these. It is no integer (but null, or rounded) where a price has
+# more digits or the product is too large; then `usage_cost` does the same with decimals, several times slower.
+_UNITS = (
+    "iif({0}has_recorded, {0}recorded * 1000, {0}input * p.input + {0}output * p.output + {0}cache_read * p.cache_read"
+    " + {0}cache_write_5m * p.cache_write_5m + {0}cache_write_1h * p.cache_write_1h + {0}web_searches * p.web_search)"
 )
+_WITH_PRICES = "CROSS JOIN temp.unit_prices p ON p.rate = "
+
+
+def _cost(x: str, rate: str) -> str:
+    """The cost of a row with the columns of `charges`, as decimal text; `unit_prices` p are those of its rate."""
+    units = _UNITS.format(x)
+    return (
+        f"iif(typeof({units}) = 'integer',"
+        f" rtrim(rtrim(printf('%d.%012d', ({units}) / {_TRILLION}, ({units}) % {_TRILLION}), '0'), '.'),"
+        f" usage_cost({rate}, {x}has_recorded, {x}recorded, {x}input, {x}output, {x}cache_read, {x}cache_write_5m,"
+        f" {x}cache_write_1h, {x}web_searches))"
+    )
+
 
 SESSIONS = View(
     "sessions",
     "One row per session, with the figures of `hansard sessions --json`.",
-    _columns(
+    columns_of(
         ("session_id", "text", "s.session_id", ""),
         ("client", "text", "s.client", "the product that wrote it: claude-code, ..."),
         ("project", "text", "s.project", "path of the project; worktrees count with their repository"),
@@ -111,7 +66,12 @@ SESSIONS = View(
         ("ended_at", "time", "s.ended_at", ""),
         ("prompts", "integer", "s.prompts", "typed, queued ones included"),
         ("commands", "integer", "s.commands", "slash commands"),
-        ("messages", "integer", "s.api_messages", "the same as api_messages"),
+        (
+            "messages",
+            "integer",
+            "s.messages",
+            "answers of the model: `api_messages`, or more where not each of them states its usage",
+        ),
         ("tool_calls", "integer", "s.tool_calls", ""),
         ("tool_errors", "integer", "s.tool_errors", ""),
         ("api_errors", "integer", "s.api_errors", ""),
@@ -137,7 +97,7 @@ SESSIONS = View(
         ),
         ("unpriced_models", "text", "coalesce(c.unpriced_models, '[]')", "JSON list; not in `cost_usd`"),
         ("transcript", "integer", "s.transcript", "its main transcript; null where only subagents or history are left"),
-        ("source_state", "text", "s.source_state", "live, gone, rewritten (the file has less of it now)"),
+        ("source_state", "text", "s.source_state", "live, gone, freed, rewritten (the file has less of it now)"),
         ("root", "text", "s.root", "the source root"),
         ("cwd", "text", "s.cwd", "where it was started"),
         ("branch", "text", "s.branch", "the first git branch"),
@@ -179,12 +139,16 @@ SESSIONS = View(
         ),
     ),
     "FROM sessions s LEFT JOIN session_costs c ON c.session_id = s.session_id",
+    example=(
+        "Which sessions cost most?",
+        "SELECT title, project, started_at, cost_usd FROM sessions ORDER BY cost_usd DESC LIMIT 10",
+    ),
 )
 
 TRANSCRIPTS = View(
     "transcripts",
     "One row per generation of a log file: main transcripts, subagents, the history of prompts.",
-    _columns(
+    columns_of(
         ("transcript", "integer", "t.id", "what the other views call it"),
         ("session_id", "text", "t.session_id", "empty for the history of prompts"),
         ("agent_id", "text", "t.agent_id", "empty for main transcripts"),
@@ -194,7 +158,7 @@ TRANSCRIPTS = View(
         ("kind", "text", "t.kind", "main, agent, journal, history, log"),
         ("generation", "integer", "t.generation", "1, 2, ... for the same path"),
         ("is_current", "boolean", "t.current", "the generation that is read"),
-        ("state", "text", "t.state", "live, gone; rewritten for all but the last generation"),
+        ("state", "text", "t.state", "live, gone, freed; rewritten for all but the last generation"),
         ("bytes", "integer", "t.size", ""),
         ("lines", "integer", "t.lines", ""),
         ("records", "integer", "t.records", ""),
@@ -204,6 +168,10 @@ TRANSCRIPTS = View(
         ("version", "text", "t.version", "of the client that wrote last"),
     ),
     "FROM transcripts t",
+    example=(
+        "How large are the transcripts of each client?",
+        "SELECT client, count(*) AS files, sum(lines) AS lines, sum(bytes) AS bytes FROM transcripts GROUP BY client ORDER BY bytes DESC",
+    ),
 )
 
 # A turn begins with a prompt, or with a subagent's instructions; entries before the first of these are a turn too.
@@ -241,13 +209,14 @@ _TURNS = f"""FROM (
     ),
     called AS (
         SELECT t.start_id, count(*) AS calls, sum(c.is_error) AS errors
-        FROM bounds t CROSS JOIN tool_calls c ON c.id {_IN_TURN.format("c.id")}
+        FROM bounds t CROSS JOIN tool_calls c ON c.id {_IN_TURN.format("c.id")} AND c.part = 0
         LEFT JOIN records r ON r.id = c.message_id WHERE r.id IS NULL OR {_OWN} GROUP BY t.start_id
     ),
     charged AS (
-        SELECT t.start_id, {_CHARGES}, {_COST} AS cost FROM bounds t CROSS JOIN records r ON r.id {_IN_TURN.format("r.id")}
+        SELECT t.start_id, {_CHARGES}, {_cost("c.", "c.rate")} AS cost FROM bounds t CROSS JOIN records r ON r.id {_IN_TURN.format("r.id")}
         CROSS JOIN messages m ON m.id = r.message_id
         CROSS JOIN charges c ON c.key >= m.key AND c.key <= m.key || '#advisor~' AND +c.record_id = r.id
+        {_WITH_PRICES}c.rate
         WHERE +c.session_id = t.session_id
     ),
     used AS (
@@ -267,8 +236,8 @@ _TURN_KIND = (
 TURNS = View(
     "turns",
     "One row per turn of each thread: what was typed, and everything up to the next one. Subagents' turns are rows of their own.",
-    _columns(
-        *_places("t", f"t.start_id & {OFFSET_MASK}"),
+    columns_of(
+        *places("t", f"t.start_id & {OFFSET_MASK}"),
         (
             "end_offset",
             "integer",
@@ -301,13 +270,17 @@ TURNS = View(
         ("cost_usd", "money", "iif(t.is_used IS NULL, '0', t.cost)", "null where nothing has a price"),
     ),
     _TURNS,
+    example=(
+        "Which prompts took the longest?",
+        "SELECT duration_ms / 60000 AS minutes, tool_calls, text FROM turns WHERE kind = 'prompt' AND duration_ms IS NOT NULL ORDER BY duration_ms DESC LIMIT 10",
+    ),
 )
 
 MESSAGES = View(
     "messages",
     "One row per record of a conversation: what was said, called, returned or reported.",
-    _columns(
-        *_places("r", agent="coalesce(r.agent_id, t.agent_id)"),
+    scanned(
+        *places("r", agent="coalesce(r.agent_id, t.agent_id)"),
         ("uuid", "text", "r.uuid", ""),
         ("parent_uuid", "text", "r.parent_uuid", "the message it follows"),
         ("at", "time", "r.ts", ""),
@@ -320,14 +293,18 @@ MESSAGES = View(
         ("is_sidechain", "boolean", "r.sidechain", "a subagent's, inside the main file"),
         _COPY_OF_RECORD,
     ),
-    f"{_FROM_TRANSCRIPTS.format(table='records', x='r')} LEFT JOIN messages m ON m.id = r.message_id",
+    f"{FROM_TRANSCRIPTS.format(table='records', x='r')} LEFT JOIN messages m ON m.id = r.message_id",
+    example=(
+        "Which kinds of records are there?",
+        "SELECT kind, role, count(*) AS records, sum(bytes) AS bytes FROM messages WHERE NOT is_copy GROUP BY kind, role ORDER BY records DESC",
+    ),
 )
 
 BLOCKS = View(
     "blocks",
     "One row per content block of a message, except where its content is a plain string.",
-    _columns(
-        *_places("b", f"(b.id - b.n) & {OFFSET_MASK}", "coalesce(r.agent_id, t.agent_id)"),
+    scanned(
+        *places("b", f"(b.id - b.n) & {OFFSET_MASK}", "coalesce(r.agent_id, t.agent_id)"),
         ("block", "integer", "b.n", "number in the line"),
         ("kind", "text", "b.kind", "text, thinking, tool_use, tool_result, image, ..."),
         ("tool_use_id", "text", "b.tool_use_id", ""),
@@ -335,7 +312,11 @@ BLOCKS = View(
         ("is_error", "boolean", "b.is_error", ""),
         _COPY_OF_RECORD,
     ),
-    f"{_FROM_TRANSCRIPTS.format(table='blocks', x='b')} LEFT JOIN records r ON r.id = b.id - b.n",
+    f"{FROM_TRANSCRIPTS.format(table='blocks', x='b')} AND b.kind <> 'file_change' LEFT JOIN records r ON r.id = b.id - b.n",
+    example=(
+        "How many blocks of each kind?",
+        "SELECT kind, count(*) AS blocks FROM blocks WHERE NOT is_copy GROUP BY kind ORDER BY blocks DESC",
+    ),
 )
 
 _CALL = "LEFT JOIN blocks b ON b.id = c.id LEFT JOIN messages m ON m.id = c.message_id"
@@ -344,8 +325,8 @@ _COPIED_CALL = ("is_copy", "boolean", "c.id IN (SELECT id FROM copied_calls)", "
 TOOL_CALLS = View(
     "tool_calls",
     "One row per tool call, with its result where there is one.",
-    _columns(
-        *_places("c", f"(c.id - coalesce(b.n, 0)) & {OFFSET_MASK}", AGENT_OF_CALL),
+    scanned(
+        *places("c", f"(c.id - coalesce(b.n, 0)) & {OFFSET_MASK}", AGENT_OF_CALL),
         ("block", "integer", "coalesce(b.n, 0)", "number in the line"),
         ("tool_use_id", "text", "c.tool_use_id", ""),
         ("tool", "text", "c.tool", ""),
@@ -358,7 +339,13 @@ TOOL_CALLS = View(
             "of the line with the result; null without a result",
         ),
         ("message_key", "text", "m.key", "`usage.message_key`"),
-        ("path", "text", "c.path", "the file that it reads or changes"),
+        ("model", "text", "coalesce(m.model, c.model)", "of the answer that made it"),
+        (
+            "path",
+            "text",
+            "c.path",
+            "the file that it reads or changes; null where it changes several, see `file_changes`",
+        ),
         ("is_error", "boolean", "c.is_error", ""),
         ("change", "text", "c.change", "create, update, edit, notebook: what it did to the file"),
         ("lines_added", "integer", "c.added", ""),
@@ -367,46 +354,73 @@ TOOL_CALLS = View(
         ("agent_type", "text", "c.agent_type", ""),
         _COPIED_CALL,
     ),
-    f"{_FROM_TRANSCRIPTS.format(table='tool_calls', x='c')} {_CALL}",
+    f"{FROM_TRANSCRIPTS.format(table='tool_calls', x='c')} AND c.part = 0 {_CALL}",
+    example=(
+        "Which tools fail most often?",
+        "SELECT tool, count(*) AS calls, sum(CASE WHEN is_error THEN 1 ELSE 0 END) AS failed FROM tool_calls WHERE NOT is_copy GROUP BY tool ORDER BY failed DESC LIMIT 10",
+    ),
 )
 
+_OF_FILES = {"at": "c.ts", "block": "coalesce(b.n, 0) - c.part", "tool_use_id": "o.tool_use_id"}
 FILE_CHANGES = View(
     "file_changes",
-    "One row per tool call that changed a file.",
+    "One row per tool call and file that it changed.",
     tuple(
-        Column("at", column.type, column.sql, column.about) if column.name == "called_at" else column
+        Column(
+            name := "at" if column.name == "called_at" else column.name,
+            column.type,
+            _OF_FILES.get(name, column.sql),
+            column.about,
+        )
         for column in TOOL_CALLS.columns
         if column.name
         in "session_id agent_id transcript byte_offset block tool_use_id tool called_at path change lines_added lines_removed is_copy".split()
     ),
-    f"{TOOL_CALLS.source} WHERE c.change IS NOT NULL",
+    f"{FROM_TRANSCRIPTS.format(table='tool_calls', x='c')} CROSS JOIN tool_calls o ON o.id = c.id - c.part {_CALL}"
+    " WHERE c.change IS NOT NULL AND c.path IS NOT NULL",
+    example=(
+        "Which files were changed in the most sessions?",
+        "SELECT path, count(DISTINCT session_id) AS sessions, sum(lines_added) AS added, sum(lines_removed) AS removed FROM file_changes WHERE NOT is_copy GROUP BY path ORDER BY sessions DESC LIMIT 10",
+    ),
 )
 
 PROMPTS = View(
     "prompts",
     "Everything typed: prompts, queued prompts, slash commands, shell lines, and the lines of the client's history.",
-    _columns(
+    scanned(
         (
             "session_id",
             "text",
             "coalesce(nullif(t.session_id, ''), p.session_id)",
             "the session; null where it is unknown",
         ),
-        *_places("p")[1:],
+        *places("p")[1:],
         ("source", "text", "p.source", "prompt, queued, command, bash, history"),
         ("at", "time", "p.ts", ""),
         ("project", "text", "coalesce(s.project, p.project, '')", ""),
         ("text", "text", "p.text", ""),
         ("is_copy", "boolean", "p.id NOT IN (SELECT id FROM counted_prompts)", "another row is the same prompt"),
     ),
-    f"{_FROM_TRANSCRIPTS.format(table='prompts', x='p')}"
+    f"{FROM_TRANSCRIPTS.format(table='prompts', x='p')}"
     " LEFT JOIN sessions s ON s.session_id = coalesce(nullif(t.session_id, ''), p.session_id)",
+    example=(
+        "Which prompts are typed again and again?",
+        "SELECT text, count(*) AS times FROM prompts WHERE NOT is_copy AND source IN ('prompt', 'queued') GROUP BY text HAVING count(*) > 1 ORDER BY times DESC LIMIT 10",
+    ),
+)
+
+# `charges` with more columns: joined with `usage`, each message would be looked up twice.
+_CHARGED = (
+    "FROM (SELECT u.key, u.record_id, u.ts, u.session_id, u.agent_id, u.branch, u.model, u.service_tier, u.speed, u.inference_geo, u.tool,"
+    f" u.input, u.output, u.final_output, u.cache_read, {WRITTEN_5M} AS cache_write_5m, u.cache_write_1h, u.web_searches,"
+    " u.recorded >= 0 AS has_recorded, max(u.recorded, 0) AS recorded, u.is_progress, r.id AS rate, r.priced_as"
+    f" FROM usage u CROSS JOIN rates r ON {RATE_APPLIES}) u {_WITH_PRICES}u.rate LEFT JOIN sessions s ON s.session_id = u.session_id"
 )
 
 USAGE = View(
     "usage",
     "One row per API message, counted once over all transcripts, with its exact cost.",
-    _columns(
+    columns_of(
         ("message_key", "text", "u.key", ""),
         ("session_id", "text", "u.session_id", "the session that it counts for"),
         ("agent_id", "text", "u.agent_id", "the subagent; empty in the session's own thread"),
@@ -415,31 +429,34 @@ USAGE = View(
         ("at", "time", "nullif(u.ts, 0)", ""),
         ("project", "text", "coalesce(s.project, '')", ""),
         ("branch", "text", "u.branch", "git branch"),
-        ("model", "text", "u.model", ""),
-        ("priced_as", "text", "r.priced_as", "the model in the price data; null where it has no price"),
-        ("input_tokens", "integer", "c.input", ""),
-        ("output_tokens", "integer", "c.output", ""),
-        ("cache_read_tokens", "integer", "c.cache_read", ""),
-        ("cache_write_5m_tokens", "integer", "c.cache_write_5m", ""),
-        ("cache_write_1h_tokens", "integer", "c.cache_write_1h", ""),
-        ("web_searches", "integer", "c.web_searches", ""),
-        ("cost_usd", "money", _COST, "as `hansard usage` counts it; null if no price is known"),
-        ("is_recorded", "boolean", "c.has_recorded", "the client wrote what it cost, and that is `cost_usd`"),
-        ("is_lower_bound", "boolean", "c.lower_bounds", "it has no final usage record"),
-        ("is_progress_only", "boolean", "c.progress_only", "known from progress records of its parent only"),
+        ("model", "text", "nullif(u.model, '')", "null where the client does not name it"),
+        ("priced_as", "text", "u.priced_as", "the model in the price data; null where it has no price"),
+        ("input_tokens", "integer", "u.input", ""),
+        ("output_tokens", "integer", "u.output", ""),
+        ("cache_read_tokens", "integer", "u.cache_read", ""),
+        ("cache_write_5m_tokens", "integer", "u.cache_write_5m", ""),
+        ("cache_write_1h_tokens", "integer", "u.cache_write_1h", ""),
+        ("web_searches", "integer", "u.web_searches", ""),
+        ("cost_usd", "money", _cost("u.", "u.rate"), "as `hansard usage` counts it; null if no price is known"),
+        ("is_recorded", "boolean", "u.has_recorded", "the client wrote what it cost, and that is `cost_usd`"),
+        ("is_lower_bound", "boolean", "u.final_output < u.output", "it has no final usage record"),
+        ("is_progress_only", "boolean", "u.is_progress", "known from progress records of its parent only"),
         ("service_tier", "text", "u.service_tier", ""),
         ("speed", "text", "u.speed", ""),
         ("inference_geo", "text", "u.inference_geo", ""),
         ("tool", "text", "u.tool", "the first tool that it calls"),
     ),
-    "FROM usage u CROSS JOIN charges c ON c.key = u.key CROSS JOIN rates r ON r.id = c.rate"
-    " LEFT JOIN sessions s ON s.session_id = u.session_id",
+    _CHARGED,
+    example=(
+        "What did each model cost?",
+        "SELECT model, count(*) AS messages, sum(output_tokens) AS output_tokens, sum(cost_usd) AS cost_usd FROM usage GROUP BY model ORDER BY cost_usd DESC",
+    ),
 )
 
 PROJECTS = View(
     "projects",
     "One row per project that has sessions which are not empty, with what counts for all of its sessions.",
-    _columns(
+    columns_of(
         ("project", "text", "s.project", "path of the project; worktrees count with their repository"),
         ("sessions", "integer", "sum(s.debris = 0)", "those that are not empty"),
         ("first_at", "time", "min(s.started_at)", ""),
@@ -457,13 +474,17 @@ PROJECTS = View(
         ),
     ),
     "FROM sessions s LEFT JOIN session_costs c ON c.session_id = s.session_id GROUP BY s.project HAVING sum(s.debris = 0)",
-    "project IN (SELECT project FROM sessions WHERE session_id IN (SELECT value FROM json_each(?1)))",
+    condition="project IN (SELECT project FROM sessions WHERE session_id IN (SELECT value FROM json_each(?1)))",
+    example=(
+        "Which projects were worked on last?",
+        "SELECT project, sessions, last_at, cost_usd FROM projects ORDER BY last_at DESC LIMIT 10",
+    ),
 )
 
 AGENTS = View(
     "agents",
     "One row per subagent.",
-    _columns(
+    columns_of(
         ("session_id", "text", "a.session_id", ""),
         ("agent_id", "text", "a.agent_id", ""),
         ("transcript", "integer", "a.transcript", "where its lines are"),
@@ -482,56 +503,102 @@ AGENTS = View(
         ("tool_calls", "integer", "a.tool_calls", ""),
     ),
     "FROM agents a LEFT JOIN tool_calls c ON c.id = a.call_id",
+    example=(
+        "What are subagents used for?",
+        "SELECT agent_type, count(*) AS agents, sum(messages) AS messages, sum(tool_calls) AS tool_calls FROM agents GROUP BY agent_type ORDER BY agents DESC",
+    ),
 )
 
 LINKS = View(
     "links",
     "How sessions relate: fork, branch, clear, continued_in, context, replay, summary, resumed.",
-    _columns(
+    columns_of(
         ("source", "text", "l.source", "a session's id"),
         ("target", "text", "l.target", "a session's id, or a subagent's for replays"),
         ("relation", "text", "l.relation", ""),
     ),
     "FROM links l",
-    "source IN (SELECT value FROM json_each(?1)) OR target IN (SELECT value FROM json_each(?1))",
+    condition="source IN (SELECT value FROM json_each(?1)) OR target IN (SELECT value FROM json_each(?1))",
+    inside="source IN (SELECT value FROM json_each(?1)) AND target IN (SELECT value FROM json_each(?1))",
+    example=(
+        "Which sessions were forked most?",
+        "SELECT source, count(*) AS forks FROM links WHERE relation = 'fork' GROUP BY source ORDER BY forks DESC LIMIT 10",
+    ),
 )
 
 COMPACTIONS = View(
     "compactions",
     "Where a conversation was replaced by its summary.",
-    _columns(
-        *_places("c"),
+    scanned(
+        *places("c"),
         ("at", "time", "c.ts", ""),
         ("trigger", "text", "c.trigger", "auto, manual"),
         ("tokens_before", "integer", "c.pre_tokens", ""),
         ("tokens_after", "integer", "c.post_tokens", ""),
     ),
-    _FROM_TRANSCRIPTS.format(table="compactions", x="c"),
+    FROM_TRANSCRIPTS.format(table="compactions", x="c"),
+    example=(
+        "How full was the context when it was compacted?",
+        'SELECT "trigger", count(*) AS compactions, avg(tokens_before) AS tokens_before FROM compactions GROUP BY "trigger"',
+    ),
+)
+
+PERMISSIONS = View(
+    "permissions",
+    "What clients say about permissions: the mode where it changes, and who allowed or denied a call.",
+    scanned(
+        *places("p", f"(p.id - coalesce(b.n, 0)) & {OFFSET_MASK}"),
+        ("at", "time", "p.ts", ""),
+        ("kind", "text", "p.kind", "mode, allowed, denied"),
+        ("mode", "text", "iif(p.kind = 'mode', p.value, NULL)", "ask, edits, plan, auto, deny, bypass"),
+        (
+            "decided_by",
+            "text",
+            "iif(p.kind = 'mode', NULL, p.value)",
+            "user, rule, mode, hook, classifier, unanswered, interrupted, unknown",
+        ),
+        ("detail", "text", "p.detail", "the client's own words"),
+        ("tool_use_id", "text", "b.tool_use_id", "the call that was decided about; null for a mode"),
+        ("tool", "text", "b.tool", ""),
+    ),
+    FROM_TRANSCRIPTS.format(table="permissions", x="p") + " LEFT JOIN blocks b ON b.id = p.id AND p.kind <> 'mode'",
+    example=(
+        "Which tools were denied?",
+        "SELECT tool, count(*) AS times FROM permissions WHERE kind = 'denied' GROUP BY tool ORDER BY times DESC",
+    ),
 )
 
 REMARKS = View(
     "remarks",
     "Your own pins, tags, titles and notes.",
-    _columns(
+    columns_of(
         ("session_id", "text", "r.session_id", ""),
         ("kind", "text", "r.kind", "pin, tag, title, note"),
         ("value", "text", "r.value", "as you typed it; empty for a pin"),
         ("set_at", "time", "r.set_at", ""),
     ),
     "FROM remarks r",
+    example=(
+        "Which tags are in use?",
+        "SELECT value AS tag, count(*) AS sessions FROM remarks WHERE kind = 'tag' GROUP BY value ORDER BY sessions DESC",
+    ),
 )
 
 ISSUES = View(
     "issues",
     "Lines that could not be read as they should; none is dropped.",
-    _columns(
-        *_places("i"),
+    scanned(
+        *places("i"),
         ("bytes", "integer", "i.length", "up to the end of the last of them"),
         ("reason", "text", "i.reason", "not_json, torn, glued, wrong_type, invalid_utf8, odd_json, too_long, ..."),
         ("detail", "text", "i.detail", ""),
         ("count", "integer", "i.count", "consecutive lines with this issue"),
     ),
-    _FROM_TRANSCRIPTS.format(table="issues", x="i"),
+    FROM_TRANSCRIPTS.format(table="issues", x="i"),
+    example=(
+        "What could not be read?",
+        'SELECT reason, sum("count") AS lines FROM issues GROUP BY reason ORDER BY lines DESC',
+    ),
 )
 
 VIEWS: dict[str, View] = {
@@ -550,6 +617,7 @@ VIEWS: dict[str, View] = {
         AGENTS,
         TRANSCRIPTS,
         COMPACTIONS,
+        PERMISSIONS,
         ISSUES,
         REMARKS,
     )
