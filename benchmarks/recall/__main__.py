@@ -1,9 +1,10 @@
 """Ask `recall` questions whose answers are known, and count how many it finds; beside it other ways to look.
 
-.venv/bin/python -m benchmarks.recall QUESTIONS.json ROOT [HOME]
+.venv/bin/python -m benchmarks.recall QUESTIONS ROOT [HOME]
 
-A question file is a list of {"id", "style": "paraphrase" or "domain", "question", "facts", "session"}. A question is answered when one
-passage holds one of its facts, whatever the case and the spaces.
+QUESTIONS is a file, or a folder whose files are all asked: lists of {"id", "style": "paraphrase" or "domain", "question", "facts", "session"}.
+A question is answered when one passage holds one of its facts, whatever the case and the spaces. For each question that `recall` misses
+it is printed where the answer was lost.
 """
 
 from __future__ import annotations
@@ -17,17 +18,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
+from zlib import crc32
 
 import hansard
 from benchmarks.recall.peers import agentsview, ripgrep
-from benchmarks.recall.textbook import Textbook
+from benchmarks.recall.textbook import Text, Textbook
 from hansard.config import Settings
-from hansard.guard.passages import estimate_tokens
+from hansard.guard.passages import estimate_tokens, safe_text
 from hansard.mcp.server import Server
 from hansard.mcp.store import Repository, Store
 from hansard.query.search.blocks import Texts, describe
 
 MAX_TOKENS = 4_000
+FOLDS = 5
+_ALL = 400  # passages and sessions: all that were looked at
 _KINDS = ("prompt", "reply", "thinking", "call", "command", "title")
 Question = dict[str, Any]
 Way = Callable[[str], tuple[Sequence[str], int]]
@@ -36,7 +40,7 @@ Way = Callable[[str], tuple[Sequence[str], int]]
 
 def main(questions: str, root: str, home: str) -> int:
     """Ask everything in every way, and print which questions `recall` misses, and a table."""
-    asked: list[Question] = json.loads(Path(questions).read_text(encoding="utf-8"))
+    asked = read_questions(Path(questions))
     store = Store(Settings(home, (root,), 1 << 26), syncing=False)
     with (
         tempfile.TemporaryDirectory() as scratch,
@@ -44,13 +48,16 @@ def main(questions: str, root: str, home: str) -> int:
         hansard.open(home, roots=[root]) as h,
     ):
         h.sync(wait_seconds=600)
-        textbook = Textbook(texts(h))
+        known = list(texts(h))
+        textbook = Textbook(text for text in known if text.kind in _KINDS)
+        with_output = Textbook(known)
         server = Server(store, Repository(root))
         ways: dict[str, Way] = {
+            "textbook BM25": lambda question: _counted(textbook.ask(question)),
+            "textbook, also output": lambda question: _counted(with_output.ask(question)),
             "recall": lambda question: recall(server, question),
             "search, top 10": lambda question: search(h, question, " "),
             "search, top 10, any word": lambda question: search(h, question, " OR "),
-            "textbook BM25": lambda question: _counted(textbook.ask(question)),
             "ripgrep, rarest word": lambda question: _counted(ripgrep(h, root, question)),
         }
         if peer is not None:
@@ -58,36 +65,68 @@ def main(questions: str, root: str, home: str) -> int:
             ways["agentsview, any word"] = lambda question: _counted(peer(question, " OR "))
         styles = sorted({question["style"] for question in asked})
         of = Counter(question["style"] for question in asked)
-        print(
-            f"{'':28}"
-            + "".join(f"{f'{style} of {of[style]}':>20}" for style in styles)
-            + "  tokens, median  ms, median"
-        )
+        heads = [*(f"{style} of {of[style]}" for style in styles), "by fold", "+ - textbook", "tokens", "ms"]
+        print(f"{'':26}" + "".join(f"{head:>18}" for head in heads))
+        first: set[str] = set()
         for name, way in ways.items():
-            hits, tokens, took, missed = score(way, asked)
-            cells = "".join(f"{f'{hits[style]} ({hits[style] / of[style]:.0%})':>20}" for style in styles)
-            print(f"{name:28}{cells}{median(tokens):16,.0f}{median(took) * 1000:12,.1f}", flush=True)
-            if name == "recall":
-                for question in missed:
-                    print(f"    missed {question['id']} ({question['style']}): {question['question']}")
+            found, tokens, took = score(way, asked)
+            first = first or found
+            hits = Counter(question["style"] for question in asked if question["id"] in found)
+            folds = Counter(fold_of(question) for question in asked if question["id"] in found)
+            cells = [
+                *(f"{hits[style]} ({hits[style] / of[style]:.0%})" for style in styles),
+                " ".join(str(folds[number]) for number in range(FOLDS)),
+                f"+{len(found - first)} -{len(first - found)}",
+                f"{median(tokens):,.0f}",
+                f"{median(took) * 1000:,.1f}",
+            ]
+            print(f"{name:26}" + "".join(f"{cell:>18}" for cell in cells), flush=True)
+            for question in asked if name == "recall" else ():
+                if question["id"] not in found:
+                    lost = where_lost(h, known, question)
+                    print(f"    missed {question['id']} ({question['style']}; {lost}): {question['question']}")
     return 0
 
 
-def score(way: Way, asked: Iterable[Question]) -> tuple[Counter[str], list[int], list[float], list[Question]]:
-    """How many questions of each style are answered, the tokens and the seconds of each answer, and the missed ones."""
-    hits: Counter[str] = Counter()
-    tokens, took, missed = [], [], []
+def read_questions(path: Path) -> list[Question]:
+    """The questions of a file, or of all files of a folder."""
+    files = sorted(path.glob("*.json")) if path.is_dir() else [path]
+    return [question for file in files for question in json.loads(file.read_text(encoding="utf-8"))]
+
+
+def fold_of(question: Question) -> int:
+    """Questions about one session are in one fold, so that a gain in one fold only is seen."""
+    return crc32(question["session"].encode()) % FOLDS
+
+
+def score(way: Way, asked: Iterable[Question]) -> tuple[set[str], list[int], list[float]]:
+    """Which questions are answered, and the tokens and the seconds of each answer."""
+    found: set[str] = set()
+    tokens, took = [], []
     for question in asked:
         before = time.perf_counter()
         passages, size = way(question["question"])
         took.append(time.perf_counter() - before)
         tokens.append(size)
-        plain = [_plain(passage) for passage in passages]
-        if any(_plain(fact) in passage for fact in question["facts"] for passage in plain):
-            hits[question["style"]] += 1
-        else:
-            missed.append(question)
-    return hits, tokens, took, missed
+        if any(has_fact(question, passage) for passage in passages):
+            found.add(question["id"])
+    return found, tokens, took
+
+
+def has_fact(question: Question, text: str) -> bool:
+    plain = _plain(text)
+    return any(_plain(fact) in plain for fact in question["facts"])
+
+
+def where_lost(h: hansard.Hansard, known: Sequence[Text], question: Question) -> str:
+    """Why an answer has no fact: it is only in output, its text was not looked at, or others rank higher."""
+    found = h.recall(question=question["question"], passages=_ALL, sessions=_ALL, prepare=safe_text)
+    passages = sorted((one for session in found.sessions for one in session.passages), key=lambda one: -one.score)
+    ranks = (rank for rank, one in enumerate(passages, 1) if has_fact(question, one.text))
+    if rank := next(ranks, 0):
+        return f"rank {rank}"
+    said = any(has_fact(question, one.text) for one in known if one.kind in _KINDS)
+    return "not a candidate" if said else "only in output"
 
 
 def _plain(text: str) -> str:
@@ -115,22 +154,20 @@ def search(h: hansard.Hansard, question: str, between: str) -> tuple[Sequence[st
     return _counted([hit.snippet for hit in page.hits])
 
 
-def texts(h: hansard.Hansard) -> Iterator[tuple[str, str]]:
-    """All that was said, thought or called, each once, with its session."""
+def texts(h: hansard.Hansard) -> Iterator[Text]:
+    """All texts of the history, each once."""
     if not h.reader.has_text or h.record is None:
         return
     reader = Texts(h.reader, h.record)
-    wanted = "mark : (" + " OR ".join(f'"kind{kind}"' for kind in _KINDS) + ")"
     known: set[object] = set()
     for table in ("talk", "work", "titles"):
-        rows = h.reader.rows(f"SELECT rowid FROM full.{table} WHERE {table} MATCH ? AND rowid < 1 << 62", (wanted,))
-        ids = [row[0] for row in rows]
+        ids = [row[0] for row in h.reader.rows(f"SELECT id FROM full.{table}_docsize WHERE id < 1 << 62")]
         for start in range(0, len(ids), 2000):
             for block in sorted(describe(h.reader, ids[start : start + 2000]).values(), key=lambda block: -block.id):
                 key = (block.uuid, block.number) if block.uuid is not None else block.id
                 if key not in known:
                     known.add(key)
-                    yield block.session_id, reader.of(block)
+                    yield Text(block.session_id, block.kind, reader.of(block))
 
 
 if __name__ == "__main__":

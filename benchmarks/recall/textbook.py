@@ -10,6 +10,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 SIZE, MOST, PER_SESSION = 900, 12, 3
 _K1, _B = 1.2, 0.75
@@ -23,16 +24,23 @@ _STOP = frozenset(
 )
 
 
+class Text(NamedTuple):
+    """A text of a session: a prompt, a reply, a call, output, ..."""
+
+    session: str
+    kind: str
+    text: str
+
+
 class Textbook:
     """An index of chunks in memory."""
 
-    def __init__(self, texts: Iterable[tuple[str, str]]) -> None:
-        """Take texts as pairs of a session's id and what was said."""
+    def __init__(self, texts: Iterable[Text]) -> None:
         self._stem = _stemmer()
         self._chunks: list[tuple[str, str]] = []
         self._lengths: list[int] = []
         self._postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for session, text in texts:
+        for session, _, text in texts:
             for chunk in chunks(text):
                 words = self._words(chunk)
                 for word, often in Counter(words).items():

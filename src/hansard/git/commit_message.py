@@ -14,6 +14,7 @@ from hansard.changes.plan import ChangeSet, Write, content, read_file
 from hansard.clients.tools import Ask, Shell
 from hansard.errors import UsageError
 from hansard.guard.redaction import redact
+from hansard.model.placeholders import PLACEHOLDER
 
 if TYPE_CHECKING:
     from hansard.git.repository import Repository
@@ -27,7 +28,6 @@ _WIDTH = 76
 _MOST_FILES = 12
 _MOST_TESTS = 6
 _WORDS = re.compile(r"[a-z0-9]+")
-_REDACTED = re.compile(r"\[redacted: [^\[\]]*\]")
 _LONGEST_ID = 200
 # Forbidden by git-check-ref-format(1).
 _NO_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^[-/]|(?:^|/)\.|\.(?:lock)?(?:/|$)|/$")
@@ -52,7 +52,9 @@ def branch_name(title: str, session_id: str, prefix: str = "") -> str:
     """A valid branch name from the significant words of a title, without secrets."""
     if _NO_REF.search(f"{prefix}x"):
         raise UsageError(f"invalid prefix {prefix!r}: git does not allow it in the name of a branch")
-    plain = unicodedata.normalize("NFKD", _REDACTED.sub(" ", redact(title))).encode("ascii", "ignore").decode().lower()
+    plain = (
+        unicodedata.normalize("NFKD", PLACEHOLDER.sub(" ", redact(title))).encode("ascii", "ignore").decode().lower()
+    )
     words = _WORDS.findall(plain)
     telling = [word for word in words if word not in _SMALL] or words
     name = ""

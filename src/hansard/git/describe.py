@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 _PROMPT = 300  # characters
 _DETAILS = (
-    "SELECT c.id, c.tool_use_id, t.root, t.path, t.generation, coalesce(b.n, 0), coalesce(s.title, ''), m.model, t.id = s.transcript"
-    f" FROM json_each(?) w CROSS JOIN tool_calls c ON c.id = w.value CROSS JOIN transcripts t ON t.id = c.id >> {OFFSET_BITS}"
+    "SELECT c.id, o.tool_use_id, c.part, t.root, t.path, t.generation, coalesce(b.n, 0), coalesce(s.title, ''), m.model, t.id = s.transcript"
+    f" FROM json_each(?) w CROSS JOIN tool_calls c ON c.id = w.value CROSS JOIN tool_calls o ON o.id = c.id - c.part CROSS JOIN transcripts t ON t.id = c.id >> {OFFSET_BITS}"
     " LEFT JOIN sessions s ON s.session_id = t.session_id LEFT JOIN blocks b ON b.id = c.id LEFT JOIN messages m ON m.id = c.message_id"
 )
 _WORK = (
     "SELECT coalesce(c.ts, c.result_ts), c.id FROM transcripts t CROSS JOIN tool_calls c"
     f" ON c.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
-    " WHERE t.session_id = ? AND c.change IS NOT NULL AND c.is_error = 0 AND coalesce(c.ts, c.result_ts) IS NOT NULL"
+    " WHERE t.session_id = ? AND c.change IS NOT NULL AND c.path IS NOT NULL AND c.is_error = 0 AND coalesce(c.ts, c.result_ts) IS NOT NULL"
 )
 
 
@@ -85,7 +85,7 @@ class Describer:
         self, number: int, source: Source, row: Any, lines: int, added: int, shells: Iterable[tuple[int, int]]
     ) -> RecordedEdit:
         call = source.call
-        _, tool_use_id, root, transcript, generation, block, title, model, is_main = row
+        _, tool_use_id, part, root, transcript, generation, block, title, model, is_main = row
         spent = self._cost(call.session_id, call.id, shells)
         turn, prompt = self._turn(call.session_id, call.agent_id, call.id, is_main=bool(is_main))
         return RecordedEdit(
@@ -106,7 +106,7 @@ class Describer:
             transcript=transcript,
             generation=generation,
             offset=(call.id & OFFSET_MASK) - block,
-            block=block,
+            block=block - part,
             tool_use_id=tool_use_id,
             is_lower_bound=spent.is_lower_bound,
         )

@@ -9,8 +9,9 @@ import shutil
 import stat
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
 from hansard.errors import HansardError, NotFound, UsageError
 
@@ -317,6 +318,12 @@ class Repository:
             *"--dst-prefix=b/ --no-relative --ignore-submodules -m --first-parent".split(),
             f"-U{context}",
         ]
+        with self.streaming(words, commits) as stream:
+            yield from _patches(stream)
+
+    @contextmanager
+    def streaming(self, words: Sequence[str], given: Sequence[str] = ()) -> Iterator[BinaryIO]:
+        """What a git command prints, as it comes; `given` are lines for its stdin. Raises if it does not end in time."""
         with subprocess.Popen(  # noqa: S603 - no shell, and options are ours
             self._command(words),
             stdin=subprocess.PIPE,
@@ -326,7 +333,7 @@ class Repository:
         ) as process:
             from threading import Thread, Timer
 
-            feeder = Thread(target=_feed, args=(process.stdin, commits), daemon=True)
+            feeder = Thread(target=_feed, args=(process.stdin, given), daemon=True)
             feeder.start()
             stopped: list[bool] = []
 
@@ -338,13 +345,13 @@ class Repository:
             watchdog.daemon = True
             watchdog.start()
             try:
-                if process.stdout is not None:
-                    yield from _patches(process.stdout)
+                yield cast("BinaryIO", process.stdout)
                 feeder.join()
                 if stopped:
-                    raise _late("diff-tree", _LONG_TIMEOUT // 60)
+                    raise _late(words[0], _LONG_TIMEOUT // 60)
             finally:
                 watchdog.cancel()
+                process.kill()  # when its answer was not read to the end; otherwise it has ended
 
     def has_ref(self, name: str) -> bool:
         return self._try("rev-parse", "--verify", "--quiet", name) is not None
@@ -407,13 +414,13 @@ def read_blame(answer: bytes) -> Iterator[Blamed]:
             text = raw[1:].decode("utf-8", "replace").removesuffix("\r")
             yield Blamed(current, original, paths.get(current, ""), text)
         elif raw.startswith(b"filename "):
-            paths[current] = _unquoted(raw[9:])
+            paths[current] = unquoted(raw[9:])
         elif raw[_HASH : _HASH + 1] == b" " and raw[:1] in b"0123456789abcdef" and len(raw.split(b" ")) in (3, 4):
             words = raw.split(b" ")
             current, original = words[0].decode(), int(words[1])
 
 
-def _unquoted(name: bytes) -> str:
+def unquoted(name: bytes) -> str:
     """Unquote a path: git quotes and escapes unusual characters."""
     if not (name.startswith(b'"') and name.endswith(b'"')):
         return name.decode("utf-8", "surrogateescape")
@@ -462,9 +469,9 @@ def _patches(stream: Iterable[bytes]) -> Iterator[tuple[str, list[FilePatch]]]:
             half = raw[11:].rstrip(b"\n")
             path = _side(half[len(half) // 2 + 1 :])
         elif raw.startswith((b"rename to ", b"copy to ")):
-            path = _unquoted(raw.split(b" ", 2)[2].rstrip(b"\n"))
+            path = unquoted(raw.split(b" ", 2)[2].rstrip(b"\n"))
         elif raw.startswith((b"rename from ", b"copy from ")):
-            old_path = _unquoted(raw.split(b" ", 2)[2].rstrip(b"\n"))
+            old_path = unquoted(raw.split(b" ", 2)[2].rstrip(b"\n"))
         elif raw.startswith(b"+++ ") and not raw.startswith(b"+++ /dev/null"):
             path = _side(raw[4:].rstrip(b"\n").rstrip(b"\t"))
         elif raw.startswith((b"Binary files ", b"GIT binary patch")):
@@ -481,4 +488,4 @@ def _patches(stream: Iterable[bytes]) -> Iterator[tuple[str, list[FilePatch]]]:
 
 def _side(name: bytes) -> str:
     """A path from a diff without its prefix."""
-    return _unquoted(name).removeprefix("a/").removeprefix("b/") if name.startswith(b'"') else _unquoted(name[2:])
+    return unquoted(name).removeprefix("a/").removeprefix("b/") if name.startswith(b'"') else unquoted(name[2:])

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hansard.changes.journal import Journal, Undone, journals, list_journals
+from hansard.changes.journal import journals
 from hansard.changes.plan import ChangeSet, Write
 from hansard.clients.protocol import SessionCopier
 from hansard.clients.writers import WRITABLE, writer_of
 from hansard.errors import NotFound, UsageError
+from hansard.handoff.conversation import compose_messages, read_steps, title_of
 from hansard.model.sessions import SessionCopy
 
 if TYPE_CHECKING:
-    from hansard.clients.protocol import Said, SessionWriter
+    from hansard.clients.protocol import SessionWriter
     from hansard.model.sessions import Resumption
     from hansard.query.reader import Reader
     from hansard.record.store import Record
+    from hansard.thread.thread import Thread
 
 PURPOSE = "session"
 
@@ -79,13 +81,12 @@ def plan_copy(
     return _planned(writer, session.client, new_id, resumed.config, session.cwd, path, source, title, pieces, copy)
 
 
-def plan_session(
-    to: str, config: str, cwd: str, title: str, said: Sequence[Said], *, source: str, left_out: int
-) -> NewSession:
-    """A new session of a client with a conversation of another."""
+def plan_session(thread: Thread, to: str, config: str, cwd: str, tokens: int) -> NewSession:
+    """A new session of a client with the newest messages of another's conversation, up to `tokens`."""
     writer = _writer(to)
-    new_id = writer.new_id()
-    pieces = list(writer.compose(new_id, cwd, title, said))
+    source, new_id = thread.session.session_id, writer.new_id()
+    said, left_out = compose_messages(thread.session, read_steps(thread), tokens)
+    pieces = list(writer.compose(new_id, cwd, title_of(thread.session), said))
     path, about = writer.path(new_id, cwd), f"hand-off of {source} to {to}"
     plan = _planned(writer, to, new_id, config, cwd, path, source, about, lambda: pieces)
     return replace(plan, messages=len(said), left_out=left_out)
@@ -134,16 +135,3 @@ def write_session(home: str, plan: NewSession) -> None:
     """Write a planned session."""
     with journals(home) as found:
         found.apply(plan.changes)
-
-
-def written_sessions(home: str) -> list[Journal]:
-    """The sessions that were written and can be removed, the oldest first."""
-    return list_journals(home, PURPOSE)
-
-
-def undo_session(home: str, journal: Journal) -> Undone:
-    """Remove a session that was written; one that its client has continued is left alone."""
-    with journals(home) as opened:
-        found = [item for item in opened.find(journal.purpose) if item.id == journal.id]
-        # An undo that had begun before is finished when the journals are opened, and then there is nothing left.
-        return opened.undo(found[0]) if found else Undone(journal.title, (), (), ())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from hansard.model.ledger import Budget, CurrentTotal, CurrentUsage
 
 if TYPE_CHECKING:
     from hansard.model.calendar import Zone
-    from hansard.model.ledger import Limit, UsageReport
+    from hansard.model.ledger import Limit, UsageReport, UsageRow
     from hansard.query.reader import Reader
 
 
@@ -44,7 +44,7 @@ def current_usage(
         block_end=block.ended_at if block is not None else None,
         burn_usd_per_hour=burn_rate(used.cost_usd, block, at) if block is not None and used is not None else None,
         remaining_minutes=(block.end - at) // 60_000 if block is not None else None,
-        budgets=tuple(check_budgets(reader, limits, timezone, now)),
+        budgets=tuple(check_budgets(reader, limits, timezone, now, session_id=session_id)),
     )
 
 
@@ -54,13 +54,30 @@ def _shown(report: UsageReport) -> CurrentTotal:
 
 
 PERIODS = ("day", "week", "month")
+SESSION = "session"
 
 
 def check_budgets(
-    reader: Reader, limits: Sequence[Limit], timezone: str | None = None, now: datetime | None = None
+    reader: Reader,
+    limits: Sequence[Limit],
+    timezone: str | None = None,
+    now: datetime | None = None,
+    *,
+    session_id: str | None = None,
 ) -> list[Budget]:
+    """How much of each limit is spent; limits of sessions need one."""
     zone, now = find_zone(timezone), now or datetime.now(UTC)
-    return [_checked(reader, limit, zone, now) for limit in limits]
+
+    def spent(since: datetime, project: str | None) -> UsageRow:
+        return total(reader, project=project, since=since, now=now).totals
+
+    found = []
+    for limit in limits:
+        if limit.period != SESSION:
+            found.append(check_limit(limit, spent, zone, now))
+        elif session_id is not None:
+            found.append(_of_session(reader, limit, session_id, now))
+    return found
 
 
 def period_start(period: str, zone: Zone, now: datetime) -> datetime:
@@ -87,9 +104,21 @@ def _forecast(spent: Decimal | None, since: datetime, until: datetime, now: date
     return (spent * whole / part).quantize(Decimal("0.01"))
 
 
-def _checked(reader: Reader, limit: Limit, zone: Zone, now: datetime) -> Budget:
+def check_limit(limit: Limit, spent: Callable[[datetime, str | None], UsageRow], zone: Zone, now: datetime) -> Budget:
+    """How much of a limit of a day, week or month is spent; `spent` sums since a time, of a project or of all."""
     since, until = period_bounds(limit.period, zone, now)
-    totals = total(reader, project=limit.project, since=since, now=now).totals
+    totals = spent(since, limit.project)
+    return _budget(limit, totals, since, until, _forecast(totals.cost_usd, since, until, now))
+
+
+def _of_session(reader: Reader, limit: Limit, session_id: str, now: datetime) -> Budget:
+    totals = total(reader, sessions=(session_id,), now=now).totals
+    return _budget(limit, totals, totals.first_at or now, None, None)
+
+
+def _budget(
+    limit: Limit, totals: UsageRow, since: datetime, until: datetime | None, forecast: Decimal | None
+) -> Budget:
     spent = totals.cost_usd or Decimal(0)
     share = spent / limit.limit_usd
     return Budget(
@@ -103,5 +132,5 @@ def _checked(reader: Reader, limit: Limit, zone: Zone, now: datetime) -> Budget:
         state="over" if spent > limit.limit_usd else "near" if share >= limit.warn_at else "ok",
         since=since,
         until=until,
-        forecast_usd=_forecast(totals.cost_usd, since, until, now),
+        forecast_usd=forecast,
     )

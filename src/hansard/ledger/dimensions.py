@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from msgspec import Struct
 
 from hansard.errors import UsageError
 from hansard.model.calendar import QUARTERS_PER_DAY, Zone, day_of
 from hansard.model.requests import DIMENSIONS
+from hansard.storage.sqlite import from_json
 
 if TYPE_CHECKING:
     from hansard.model.ledger import Rate
@@ -39,6 +40,19 @@ class Dimension(Struct, frozen=True):
         return self.name in TIMES
 
 
+def hour_key(hour: int, shift: int) -> str:
+    """An hour since 1970 in local time, which is `shift` quarters of an hour ahead of UTC."""
+    sign, minutes = ("-" if shift < 0 else "+"), abs(shift) * 15
+    offset = f"{sign}{minutes // 60:02}:{minutes % 60:02}" if shift else "Z"
+    return f"{day_of(hour // 24)}T{hour % 24:02}:00{offset}"
+
+
+def week_key(number: int) -> str:
+    """A week, by its number since the one that 1970 began in."""
+    year, week, _ = (day_of(0) + timedelta(days=number * 7 - 3)).isocalendar()
+    return f"{year:04}-W{week:02}"
+
+
 def group_of(project: str, groups: Groups) -> str | None:
     """The first group that a project belongs to: by its path, one above it, or part of its path."""
     path = project.replace("\\", "/")
@@ -63,6 +77,8 @@ class MessageCommits(Protocol):
 class Dimensions:
     """Makes dimensions for one report; index lookups are done once."""
 
+    offered: ClassVar[Mapping[str, str]] = DIMENSIONS
+
     def __init__(
         self,
         reader: Reader,
@@ -78,9 +94,9 @@ class Dimensions:
         self._groups = groups
 
     def make(self, names: tuple[str, ...]) -> tuple[Dimension, ...]:
-        unknown = [name for name in names if name not in DIMENSIONS]
+        unknown = [name for name in names if name not in self.offered]
         if unknown:
-            raise UsageError(f"cannot group usage by {unknown[0]!r}; choose one of {', '.join(DIMENSIONS)}")
+            raise UsageError(f"cannot group usage by {unknown[0]!r}; choose one of {', '.join(self.offered)}")
         if len(set(names)) < len(names):
             raise UsageError("each dimension can be given only once")
         return tuple(getattr(self, f"_{name}")() for name in names if name != "total")
@@ -99,24 +115,14 @@ class Dimensions:
         # The hour that clocks show twice in autumn is two hours, which differ in their UTC offset.
         local = self._local()
 
-        def key(hour: int | None, shift: int) -> str | None:
-            if hour is None:
-                return None
-            sign, minutes = ("-" if shift < 0 else "+"), abs(shift) * 15
-            offset = f"{sign}{minutes // 60:02}:{minutes % 60:02}" if shift else "Z"
-            return f"{day_of(hour // 24)}T{hour % 24:02}:00{offset}"
-
-        return Dimension("hour", (f"CASE WHEN quarter = 0 THEN NULL ELSE {local} / 4 END", f"{local} - quarter"), key)
+        columns = (f"CASE WHEN quarter = 0 THEN NULL ELSE {local} / 4 END", f"{local} - quarter")
+        return Dimension("hour", columns, lambda hour, shift: None if hour is None else hour_key(hour, shift))
 
     def _day(self) -> Dimension:
         return self._timed("day", f"{self._local()} / {_DAY}", lambda number: day_of(number).isoformat())
 
     def _week(self) -> Dimension:
-        def key(number: int) -> str:
-            year, week, _ = (day_of(0) + timedelta(days=number * 7 - 3)).isocalendar()
-            return f"{year:04}-W{week:02}"
-
-        return self._timed("week", f"({self._local()} / {_DAY} + 3) / 7", key)
+        return self._timed("week", f"({self._local()} / {_DAY} + 3) / 7", week_key)
 
     def _month(self) -> Dimension:
         return self._timed("month", f"{self._local()} / {_DAY}", lambda number: day_of(number).isoformat()[:7])
@@ -136,7 +142,7 @@ class Dimensions:
     def _session(self) -> Dimension:
         known = {
             row[0]: {"title": row[1], "project": row[2]}
-            for row in self._reader.rows("SELECT session_id, title, project FROM sessions")
+            for row in self._reader.rows("SELECT session_id, coalesce(title, ''), project FROM sessions")
         }
         return Dimension("session", ("session_id",), lambda key: key or None, lambda key: known.get(key or "", {}))
 
@@ -155,9 +161,12 @@ class Dimensions:
         return Dimension("group", ("session_id",), lambda session_id: known.get(projects.get(session_id, "")))
 
     def _pr(self) -> Dimension:
-        known: dict[str, str] = dict(
-            self._reader.rows("SELECT session_id, json_extract(pull_requests, '$[#-1]') FROM sessions")
-        )
+        known: dict[str, str] = {
+            session_id: from_json(links)[-1]
+            for session_id, links in self._reader.rows(
+                "SELECT session_id, pull_requests FROM sessions WHERE pull_requests <> '[]'"
+            )
+        }
         return Dimension("pr", ("session_id",), lambda session_id: known.get(session_id) or None)
 
     def _model(self) -> Dimension:
@@ -181,7 +190,7 @@ class Dimensions:
     def _subagent(self) -> Dimension:
         known = {
             row[0]: {"agent_type": row[1], "description": row[2]}
-            for row in self._reader.rows("SELECT agent_id, agent_type, description FROM agents")
+            for row in self._reader.rows("SELECT agent_id, agent_type, coalesce(description, '') FROM agents")
         }
         return Dimension(
             "subagent", ("agent_id",), lambda agent_id: agent_id or MAIN, lambda key: known.get(key or "", {})

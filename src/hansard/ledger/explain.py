@@ -20,7 +20,7 @@ from hansard.errors import Ambiguous, NotFound, UsageError
 from hansard.index.schema import QUARTER
 from hansard.ledger.dimensions import TIMES
 from hansard.ledger.messages import CLASSES, COLUMNS, Counted, charges, explain_messages, found_by
-from hansard.ledger.report import names_of
+from hansard.ledger.report import key_function, names_of
 from hansard.model.explain import ExplainedRate, Explanation
 from hansard.model.ledger import Rate, Tokens
 from hansard.pricing.cost import EXACT, SUMS, ZERO, Sums, charge
@@ -95,7 +95,7 @@ class _Charges:
         self._ledger = ledger
         self._wanted = wanted.key
         self._columns = list(dict.fromkeys(column for item in wanted.dimensions for column in item.columns))
-        self._key_of = ledger.key_of(wanted.dimensions, self._columns)
+        self._key_of = key_function(wanted.dimensions, self._columns)
         selection = ledger.selection
         condition, values = _narrowed(wanted)
         self._where = f"{selection.where}{condition}"

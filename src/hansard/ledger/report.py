@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from hansard.errors import UsageError
-from hansard.index.schema import QUARTER
+from hansard.index.schema import QUARTER, RATE_OF_CALL
 from hansard.ledger.dimensions import Dimension, Dimensions
 from hansard.model.calendar import find_zone
 from hansard.model.ledger import Pricing, Rate, UsageReport, UsageRow, Work
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hansard.model.ledger import PriceData
     from hansard.model.requests import ExplainRequest
     from hansard.model.sessions import Activity
-    from hansard.query.compile import Target
+    from hansard.query.compile import Compiler, Target
     from hansard.query.language import Node
     from hansard.query.reader import Reader
 
@@ -41,18 +41,23 @@ class Selection:
     """A condition over the columns that `spending` and `charges` share, and which of the two it needs."""
 
     def __init__(
-        self, reader: Reader, query: Node | None, sessions: Sequence[str] | None = None, target: Target | None = None
+        self,
+        reader: Reader,
+        query: Node | None,
+        sessions: Sequence[str] | None = None,
+        target: Target | None = None,
+        compiler: type[Compiler] | None = None,
     ) -> None:
         self.is_fine = False  # whether sums per quarter of an hour are too coarse
-        self.where = "1"
+        self.where = "true"
         self.values: tuple[object, ...] = ()
         if query is not None:
-            from hansard.query.compile import USAGE, Compiler
+            from hansard.query import compile as compiling
 
-            compiler = Compiler(reader, target or USAGE)
-            asked = compiler.condition(query)
+            compiled = (compiler or compiling.Compiler)(reader, target or compiling.USAGE)
+            asked = compiled.condition(query)
             if asked is not None:
-                self.where, self.values, self.is_fine = asked.sql, asked.values, compiler.is_fine
+                self.where, self.values, self.is_fine = asked.sql, asked.values, compiled.is_fine
         if sessions is not None:
             self.where += " AND session_id IN (SELECT value FROM json_each(?))"
             self.values += (to_json(sessions),)
@@ -84,9 +89,20 @@ class Ledger:
         self.now = request.now or datetime.now(UTC)
         self.rates: dict[int, Rate] = rates_of(reader.rows)
         self.query = report_query(request)
-        self.selection = Selection(reader, self.query, sessions)
+        self.selection = self._select(sessions)
         self._commits = commits
         self._groups = groups
+
+    def _select(self, sessions: Sequence[str] | None) -> Selection:
+        return Selection(self.reader, self.query, sessions)
+
+    def calls(self, *, by_model: bool) -> tuple[str, tuple[object, ...]]:
+        """A SELECT of all calls, each once, and its values; those of no known model only if models do not matter."""
+        return _CALLS + (_OTHER_CALLS_OF_MODELS if by_model else _OTHER_CALLS), (to_json(find_copies(self.reader)),)
+
+    def price_data(self) -> PriceData:
+        """Where the prices come from."""
+        return price_data(self.reader)
 
     def dimensions(self, by: tuple[str, ...]) -> tuple[Dimension, ...]:
         return Dimensions(self.reader, self.rates, self.zone, self._commits, self._groups).make(by)
@@ -103,7 +119,7 @@ class Ledger:
             f" GROUP BY {', '.join(str(place) for place in range(1, len(columns) + 1))}",
             self.selection.values,
         )
-        key_of = self.key_of(dimensions, columns)
+        key_of = key_function(dimensions, columns)
         rate, count = columns.index("rate"), len(columns)
         found: dict[RowKey, Sums] = {}
         for row in rows:
@@ -114,25 +130,9 @@ class Ledger:
             sums.add(row[rate], row[count - 1], row[count:])
         return found
 
-    def key_of(self, dimensions: tuple[Dimension, ...], columns: list[str]) -> Any:
-        """A function from a row that begins with these columns to its key in the report."""
-        places = [(item.key, [columns.index(column) for column in item.columns]) for item in dimensions]
-        known: dict[Any, RowKey] = {}
-        needed = sorted({place for _, needs in places for place in needs})
-        raw_of: Callable[[Any], Any] = itemgetter(*needed) if needed else lambda _row: None
-
-        def key_of(row: Any) -> RowKey:
-            raw = raw_of(row)
-            key = known.get(raw)
-            if key is None:
-                key = known[raw] = tuple(make(*(row[place] for place in needs)) for make, needs in places)
-            return key
-
-        return key_of
-
     def pricing(self, totals: UsageRow) -> Pricing:
         """The prices used, and what is uncertain about the sums."""
-        return Pricing(price_data(self.reader), self.mode, tuple(self._notes(totals)))
+        return Pricing(self.price_data(), self.mode, tuple(self._notes(totals)))
 
     def _notes(self, totals: UsageRow) -> list[str]:
         notes = []
@@ -165,6 +165,23 @@ class Ledger:
             for note in rate.notes if rate.is_priced else ():
                 said.setdefault(note, set()).add(rate.model)
         return [f"{', '.join(sorted(models))}: {note}" for note, models in sorted(said.items())]
+
+
+def key_function(dimensions: Sequence[Dimension], columns: Sequence[str]) -> Callable[[Any], RowKey]:
+    """A function from a row that begins with these columns to its key in the report."""
+    places = [(item.key, [columns.index(column) for column in item.columns]) for item in dimensions]
+    known: dict[Any, RowKey] = {}
+    needed = sorted({place for _, needs in places for place in needs})
+    raw_of: Callable[[Any], Any] = itemgetter(*needed) if needed else lambda _row: None
+
+    def key_of(row: Any) -> RowKey:
+        raw = raw_of(row)
+        key = known.get(raw)
+        if key is None:
+            key = known[raw] = tuple(make(*(row[place] for place in needs)) for make, needs in places)
+        return key
+
+    return key_of
 
 
 def _messages(count: int) -> str:
@@ -290,17 +307,20 @@ _CALLS = """
         g.first_ts AS first_ts, c.tool AS tool, c.is_error AS is_error,
         max(0, coalesce(c.result_ts - c.ts, 0)) AS duration, c.added AS added, c.removed AS removed
     FROM tool_calls c CROSS JOIN messages m ON m.id = c.message_id CROSS JOIN charges g ON g.key = m.key
-    WHERE c.id NOT IN (SELECT value FROM json_each(?1))
+    WHERE c.part = 0 AND c.id NOT IN (SELECT value FROM json_each(?1))
 """
-# Clients that do not say which answer made a call: it counts at its own time, and for no model.
+BRANCH_OF_CALL = "coalesce((SELECT s.branch FROM sessions s WHERE s.session_id = t.session_id), '')"
+# Clients that do not say which answer made a call: it counts at its own time, for the branch of its session, and for its model if
+# that has rates.
 _OTHER_CALLS = f"""
-    UNION ALL SELECT coalesce(c.ts, 0) / {QUARTER}, t.session_id, t.agent_id, '', NULL, coalesce(c.ts, 0), c.tool, c.is_error,
-        max(0, coalesce(c.result_ts - c.ts, 0)), c.added, c.removed
+    UNION ALL SELECT coalesce(c.ts, 0) / {QUARTER}, t.session_id, t.agent_id, {BRANCH_OF_CALL}, {RATE_OF_CALL}, coalesce(c.ts, 0),
+        c.tool, c.is_error, max(0, coalesce(c.result_ts - c.ts, 0)), c.added, c.removed
     FROM transcripts t CROSS JOIN tool_calls c
         ON c.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}
-    WHERE c.message_id IS NULL AND t.current = 1 AND t.client <> '{CLAUDE_CODE}'
+    WHERE c.message_id IS NULL AND c.part = 0 AND t.current = 1 AND t.client <> '{CLAUDE_CODE}'
         AND c.id NOT IN (SELECT value FROM json_each(?1))
 """
+_OTHER_CALLS_OF_MODELS = f"{_OTHER_CALLS} AND {RATE_OF_CALL} IS NOT NULL"
 
 
 def add_work(
@@ -315,13 +335,13 @@ def add_work(
     selection = ledger.selection
     chosen = "".join(f"{column}, " for column in columns)
     found: dict[tuple[str | None, ...], Work] = {}
-    key_of = ledger.key_of(dimensions, columns)
+    key_of = key_function(dimensions, columns)
     groups = "".join(f"{place}, " for place in range(1, len(columns) + 1)).removesuffix(", ")
-    calls = _CALLS if "rate" in columns else _CALLS + _OTHER_CALLS
+    calls, values = ledger.calls(by_model="rate" in columns)
     answers: Any = ledger.reader.rows(
-        f"SELECT {chosen} count(*), sum(is_error), sum(duration), sum(added), sum(removed) FROM ({calls})"
+        f"SELECT {chosen} count(*), sum(is_error), sum(duration), sum(added), sum(removed) FROM ({calls}) made"
         f" WHERE {selection.where} {'GROUP BY ' + groups if groups else ''}",
-        (to_json(find_copies(ledger.reader)), *selection.values),
+        (*values, *selection.values),
     )
     for row in answers:
         if row[len(columns)]:

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from hansard.clients.usage import dated
-from hansard.index.schema import QUARTER
-from hansard.ledger.report import Selection
+from hansard.index.schema import QUARTER, RATE_OF_CALL
+from hansard.ledger.report import BRANCH_OF_CALL, Selection
 from hansard.model.calendar import QUARTERS_PER_DAY, day_of
 from hansard.model.calls import ToolDay, ToolReport, ToolSums
 from hansard.model.time import from_milliseconds, to_milliseconds
@@ -33,16 +33,16 @@ _CALL = (
 # The message in `usage` determines when and where a call is counted, regardless of which copy of the call is read.
 _ANY = (
     f"SELECT {_CALL}, coalesce(u.ts, c.ts) AS first_ts, iif(u.is_shared, u.session_id, c.id >> {OFFSET_BITS}) AS owner"
-    " FROM tool_calls c LEFT JOIN messages m ON m.id = c.message_id LEFT JOIN usage u ON u.key = m.key"
+    " FROM tool_calls c LEFT JOIN messages m ON m.id = c.message_id LEFT JOIN usage u ON u.key = m.key WHERE c.part = 0"
 )
 _OF_TRANSCRIPTS = f" FROM transcripts t CROSS JOIN tool_calls c ON c.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
 _CHOSEN = (
     f"SELECT {_CALL}, g.first_ts AS first_ts, g.session_id AS owner, g.session_id AS session_id, g.agent_id AS agent_id,"
-    f" g.branch AS branch, g.rate AS rate, g.quarter AS quarter{_OF_TRANSCRIPTS}"
-    " CROSS JOIN messages m ON m.id = c.message_id CROSS JOIN charges g ON g.key = m.key WHERE coalesce(t.last_ts, 0) >= ?1"
+    f" g.branch AS branch, g.rate AS rate, g.quarter AS quarter, NULL AS model{_OF_TRANSCRIPTS}"
+    " CROSS JOIN messages m ON m.id = c.message_id CROSS JOIN charges g ON g.key = m.key WHERE c.part = 0 AND coalesce(t.last_ts, 0) >= ?1"
     # Clients that do not say which answer made a call: it counts at its own time.
-    f" UNION ALL SELECT {_CALL}, coalesce(c.ts, 0), t.session_id, t.session_id, t.agent_id, '', NULL, coalesce(c.ts, 0) / {QUARTER}"
-    f"{_OF_TRANSCRIPTS} WHERE c.message_id IS NULL AND t.current = 1 AND t.client <> '{CLAUDE_CODE}' AND coalesce(t.last_ts, 0) >= ?1"
+    f" UNION ALL SELECT {_CALL}, coalesce(c.ts, 0), t.session_id, t.session_id, t.agent_id, {BRANCH_OF_CALL}, {RATE_OF_CALL}, coalesce(c.ts, 0) / {QUARTER}, c.model"
+    f"{_OF_TRANSCRIPTS} WHERE c.message_id IS NULL AND c.part = 0 AND t.current = 1 AND t.client <> '{CLAUDE_CODE}' AND coalesce(t.last_ts, 0) >= ?1"
 )
 _SUMS = (
     f"SELECT tool, count(*), sum(is_error), sum(added), sum(removed), group_concat(lasted), group_concat(first_ts / {QUARTER}),"
@@ -154,7 +154,7 @@ def _source(ledger: Ledger, name: str | None) -> tuple[str, tuple[Any, ...]]:
     """A table of the selected calls with the beginning of a condition, and the values in both."""
     named = ("tool = ?", (name,)) if name is not None else ("1", ())
     selection = Selection(ledger.reader, ledger.query, target=COUNTED_CALLS)
-    if selection.where == "1":
+    if selection.where == "true":
         return f"({_ANY}) c WHERE {named[0]}", named[1]
     since = ledger.request.since
     low = -(1 << 62) if since is None else to_milliseconds(since)

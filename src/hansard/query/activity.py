@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from hansard.clients.usage import FIRST_OF_ANSWER
 from hansard.model.sessions import Activity
 from hansard.model.time import from_milliseconds, to_milliseconds
-from hansard.query.duplicates import PROMPTS, find_copies, find_prompt_copies
+from hansard.query.duplicates import PROMPTS, count_calls, find_copies, find_prompt_copies
 from hansard.query.sessions import PAUSE, TIMES, active_between
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 from hansard.storage.sqlite import to_json
@@ -38,6 +39,14 @@ _INSIDE = (
     f"json_each(?1) t CROSS JOIN {{}} x WHERE x.id BETWEEN (t.value ->> 0) << {OFFSET_BITS}"
     f" AND ((t.value ->> 0) << {OFFSET_BITS}) + {OFFSET_MASK} AND x.ts >= ?2 AND x.ts < ?3"
 )
+# Sessions of clients that do not state the usage of each answer.
+_WITHOUT_USAGE = "SELECT session_id FROM sessions WHERE messages > api_messages"
+_ANSWERS = f"""
+    SELECT count(*) FROM transcripts t CROSS JOIN records r ON r.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}
+    WHERE t.session_id IN ({_WITHOUT_USAGE}) AND r.sub = '{FIRST_OF_ANSWER}' AND coalesce(r.ts, 0) >= ?1 AND coalesce(r.ts, 0) < ?2
+        AND (EXISTS (SELECT 1 FROM sessions s WHERE s.session_id = t.session_id AND s.transcript = t.id)
+            OR EXISTS (SELECT 1 FROM agents a WHERE a.session_id = t.session_id AND a.transcript = t.id))
+"""
 _SESSIONS = (
     "SELECT session_id, started_at, ended_at FROM sessions WHERE debris = 0 AND ended_at >= ? AND started_at < ?"
 )
@@ -47,7 +56,7 @@ _PROMPTS = (
 )
 _CALLS = (
     "SELECT x.ts, x.is_error, x.id FROM transcripts t CROSS JOIN tool_calls x WHERE t.last_ts >= ?1"
-    f" AND x.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK} AND x.ts >= ?1 AND x.ts < ?2"
+    f" AND x.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK} AND x.ts >= ?1 AND x.ts < ?2 AND x.part = 0"
 )
 _FAILURES = f"SELECT x.ts, 1 FROM {_INSIDE.format('records')} AND x.role = 'error'"
 _STINTS = f"""
@@ -183,21 +192,26 @@ def count_activity(reader: Reader, since: datetime | None = None, until: datetim
         f"{inside.format(table='prompts')} AND t.current = 1 AND x.source IN {PROMPTS}", (low, high, copies)
     )
     if since is None and until is None:
-        calls = reader.one("SELECT count(*) - ? FROM tool_calls", (len(find_copies(reader)),))
+        calls = (count_calls(reader),)
+        messages = reader.one("SELECT coalesce(sum(messages), 0) FROM sessions")[0]
         # Sums per quarter of an hour: a hundredth as many rows as messages.
         usage = reader.one(
-            "SELECT coalesce(sum(messages), 0), coalesce(sum(input), 0), coalesce(sum(output), 0),"
-            " coalesce(sum(cache_read), 0), coalesce(sum(cache_write_5m + cache_write_1h), 0) FROM spending"
+            "SELECT coalesce(sum(input), 0), coalesce(sum(output), 0), coalesce(sum(cache_read), 0),"
+            " coalesce(sum(cache_write_5m + cache_write_1h), 0) FROM spending"
         )
     else:
-        calls = reader.one(inside.format(table="tool_calls"), (low, high, to_json(find_copies(reader))))
-        usage = reader.one(
-            "SELECT count(*), coalesce(sum(input), 0), coalesce(sum(output), 0), coalesce(sum(cache_read), 0),"
-            " coalesce(sum(cache_write), 0) FROM usage WHERE ts >= ?1 AND ts < ?2",
+        calls = reader.one(
+            inside.format(table="tool_calls") + " AND x.part = 0", (low, high, to_json(find_copies(reader)))
+        )
+        stated, *usage = reader.one(
+            f"SELECT coalesce(sum(session_id NOT IN ({_WITHOUT_USAGE})), 0), coalesce(sum(input), 0),"
+            " coalesce(sum(output), 0), coalesce(sum(cache_read), 0), coalesce(sum(cache_write), 0)"
+            " FROM usage WHERE ts >= ?1 AND ts < ?2",
             (low, high),
         )
+        messages = stated + reader.one(_ANSWERS, (low, high))[0]
     if since is None and until is None:
         active = reader.one("SELECT count(*), count(DISTINCT project) FROM sessions WHERE debris = 0")
     else:
         active = _active(reader, low, high)
-    return Activity(active[0], active[1], prompts[0], usage[0], calls[0], *usage[1:])
+    return Activity(active[0], active[1], prompts[0], messages, calls[0], *usage)

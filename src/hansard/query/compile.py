@@ -67,10 +67,10 @@ class Condition(NamedTuple):
 
     def negated(self) -> Condition:
         """The negation; NULL does not match the condition, so it matches here."""
-        return Condition(f"NOT coalesce({self.sql}, 0)", self.values)
+        return Condition(f"NOT coalesce({self.sql}, false)", self.values)
 
 
-NOTHING = Condition("0")
+NOTHING = Condition("false")
 Ask = Callable[["Compiler", Any], Condition]
 
 
@@ -81,6 +81,7 @@ class Meaning(Struct, frozen=True):
     session_ids: Ask | None = None  # a SELECT of ids, if a table other than `sessions` has them
     call: Ask | None = None  # over `tool_calls c`
     usage: Ask | None = None  # over the columns that `spending` and `charges` share
+    counted: Ask | None = None  # over calls with the same columns, and their models where they have no rate
     prompt: Ask | None = None  # over `prompts`
     mark: Callable[[Any], str] | None = None  # a word of the full text, as an FTS5 expression
     text: Ask | None = None  # over the rows `text` of the full text
@@ -91,7 +92,7 @@ class Meaning(Struct, frozen=True):
         return any((self.mark, self.text, self.transcript))
 
 
-class Target(NamedTuple):
+class Target(Struct, frozen=True):
     """What is listed: which meanings take precedence over those of sessions, and how a row maps to its session."""
 
     meanings: tuple[str, ...]
@@ -102,7 +103,7 @@ _TYPED_IN = f"CASE source WHEN 'history' THEN session_id ELSE (SELECT t.session_
 SESSIONS = Target(("session",), "session_id IN ({})")
 CALLS = Target(("call",), f"c.id >> {OFFSET_BITS} IN (SELECT t.id FROM transcripts t WHERE t.session_id IN ({{}}))")
 USAGE = Target(("usage",), "session_id IN ({})")
-COUNTED_CALLS = Target(("usage", "call"), "session_id IN ({})")
+COUNTED_CALLS = Target(("counted", "usage", "call"), "session_id IN ({})")
 PROMPTS = Target(("prompt",), f"{_TYPED_IN} IN ({{}})")
 
 
@@ -127,9 +128,13 @@ class Compiler:
             wanted = without_empty(node)
         return NOTHING if wanted is None else self._of(wanted)
 
+    def meaning(self, node: Field) -> Meaning:
+        """What a field means here."""
+        return meaning_of(node)
+
     def session_ids(self, node: Field) -> Condition:
         """A SELECT of the ids of all sessions that match a field."""
-        meaning = MEANINGS[_key(node)]
+        meaning = self.meaning(node)
         if meaning.session_ids is not None:
             return meaning.session_ids(self, node)
         if meaning.session is None:
@@ -139,7 +144,7 @@ class Compiler:
 
     def _of(self, node: Node) -> Condition:
         if isinstance(node, Everything):
-            return Condition("1")
+            return Condition("true")
         if isinstance(node, And):
             return self._all(node.nodes)
         if isinstance(node, Not):
@@ -150,7 +155,7 @@ class Compiler:
             return _joined([self._of(part) for part in node.nodes], " OR ")
         if isinstance(node, Word | Phrase | Near):
             raise TypeError(node)
-        meaning = MEANINGS[_key(node)]
+        meaning = self.meaning(node)
         for name in self.target.meanings:
             ask: Ask | None = getattr(meaning, name)
             if ask is not None:
@@ -177,7 +182,7 @@ class Compiler:
     def _is_of_prompt(self, node: Node) -> bool:
         if self.target is not PROMPTS or isinstance(node, Everything | Word | Phrase | Near | And | Or | Not):
             return False
-        meaning = MEANINGS[_key(node)]
+        meaning = meaning_of(node)
         return meaning.is_of_texts and meaning.prompt is None
 
     def _said(self, node: Node) -> Condition:
@@ -307,6 +312,25 @@ def _contains(column: str, pattern: str) -> Condition:
     return Condition(f"{column} LIKE ? ESCAPE '\\'", (pattern,))
 
 
+def touches(meets: str, *values: Any) -> Condition:
+    """Calls of a file that meets a condition over `c`; those that change several files have a row for each of them."""
+    several = f"c.id IN (SELECT c.id - c.part FROM tool_calls c WHERE c.part > 0 AND {meets})"
+    return Condition(f"({meets} OR {several})", (*values, *values))
+
+
+def _text_of(files: Condition) -> Condition:
+    """Texts of some calls."""
+    return Condition(_CALL.format(files.sql), files.values)
+
+
+def _has_path(node: Any) -> Condition:
+    return touches("c.path LIKE ? ESCAPE '\\'", like(node.value))
+
+
+def _changed_path(node: Any) -> Condition:
+    return touches("c.change IS NOT NULL AND c.path LIKE ? ESCAPE '\\'", like(node.value))
+
+
 def _lists(column: str) -> Ask:
     """Sessions with a list value that contains the given one."""
     sql = f"EXISTS (SELECT 1 FROM json_each({column}) WHERE value LIKE ? ESCAPE '\\')"
@@ -346,19 +370,26 @@ def _note(_: Compiler, node: Any) -> Condition:
     return Condition(f"SELECT session_id FROM remarks WHERE kind = 'note'{holds}", words)
 
 
-def _message(sql: str, values: Callable[[Any], tuple[Any, ...]] = lambda _: ()) -> Ask:
-    """Calls by the message that made them, from the ledger."""
+def _message(sql: str, other: str, values: Callable[[Any], tuple[Any, ...]] = lambda _: ()) -> Ask:
+    """Calls by the message that made them, from the ledger; `other` is for those of clients that do not say which that was."""
     made = "EXISTS (SELECT 1 FROM messages m JOIN usage u ON u.key = m.key WHERE m.id = c.message_id AND {})"
-    return lambda _, node: Condition(made.format(sql), values(node))
+    asked = f"iif(c.message_id IS NULL, {other}, {made.format(sql)})"
+    return lambda _, node: Condition(asked, values(node) * 2)
 
 
-def _agent(columns: str) -> tuple[str, Callable[[Any], tuple[str, str]]]:
-    """By a subagent's id prefix, or by its type."""
-    sql = (
-        "({0}agent_id <> '' AND ({0}agent_id LIKE ? ESCAPE '\\' OR ({0}session_id, {0}agent_id) IN"
-        " (SELECT a.session_id, a.agent_id FROM agents a WHERE a.agent_type LIKE ? ESCAPE '\\')))"
-    )
-    return sql.format(columns), lambda node: (like(node.value)[1:], like(node.value)[1:-1])
+def _in_transcript(sql: str) -> str:
+    return f"EXISTS (SELECT 1 FROM transcripts t WHERE t.id = c.id >> {OFFSET_BITS} AND {sql})"
+
+
+# By a subagent's id prefix, or by its type.
+_AGENT = (
+    "({0}agent_id <> '' AND ({0}agent_id LIKE ? ESCAPE '\\' OR ({0}session_id, {0}agent_id) IN"
+    " (SELECT a.session_id, a.agent_id FROM agents a WHERE a.agent_type LIKE ? ESCAPE '\\')))"
+)
+
+
+def _agent_values(node: Any) -> tuple[str, str]:
+    return like(node.value)[1:], like(node.value)[1:-1]
 
 
 # A main transcript may have subagents inside: of progress records, which name them, or of the oldest clients.
@@ -373,8 +404,7 @@ _TEXT_OF_AGENT = (
 
 
 def _agent_of_usage(_: Compiler, node: Any) -> Condition:
-    sql, values = _agent("")
-    return Condition(sql, values(node))
+    return Condition(_AGENT.format(""), _agent_values(node))
 
 
 # The time of a text: of its record, its prompt in history.jsonl, or its file; if all lack one, of its transcript.
@@ -453,18 +483,16 @@ MEANINGS: dict[str, Meaning] = {
             "session_id IN (SELECT f.session_id FROM session_files f WHERE f.path LIKE ? ESCAPE '\\')",
             (like(node.value),),
         ),
-        call=lambda _, node: _contains("c.path", like(node.value)),
-        text=lambda _, node: Condition(_CALL.format("c.path LIKE ? ESCAPE '\\'"), (like(node.value),)),
+        call=lambda _, node: _has_path(node),
+        text=lambda _, node: _text_of(_has_path(node)),
     ),
     "changed": Meaning(
         session=lambda _, node: Condition(
             "session_id IN (SELECT f.session_id FROM session_files f WHERE f.changes > 0 AND f.path LIKE ? ESCAPE '\\')",
             (like(node.value),),
         ),
-        call=lambda _, node: _contains("c.change IS NOT NULL AND c.path", like(node.value)),
-        text=lambda _, node: Condition(
-            _CALL.format("c.change IS NOT NULL AND c.path LIKE ? ESCAPE '\\'"), (like(node.value),)
-        ),
+        call=lambda _, node: _changed_path(node),
+        text=lambda _, node: _text_of(_changed_path(node)),
     ),
     "title": Meaning(session=Compiler.title),
     "project": Meaning(
@@ -479,7 +507,13 @@ MEANINGS: dict[str, Meaning] = {
     ),
     "branch": Meaning(
         session=_lists("branches"),
-        call=_message("u.branch LIKE ? ESCAPE '\\'", lambda node: (like(node.value),)),
+        call=_message(
+            "u.branch LIKE ? ESCAPE '\\'",
+            _in_transcript(
+                "EXISTS (SELECT 1 FROM sessions s WHERE s.session_id = t.session_id AND s.branch LIKE ? ESCAPE '\\')"
+            ),
+            lambda node: (like(node.value),),
+        ),
         usage=lambda _, node: _contains("branch", like(node.value)),
     ),
     "session": Meaning(session=Compiler.named_session),
@@ -489,7 +523,7 @@ MEANINGS: dict[str, Meaning] = {
             " (a.agent_id LIKE ? ESCAPE '\\' OR a.agent_type LIKE ? ESCAPE '\\'))",
             (like(node.value)[1:], like(node.value)[1:-1]),
         ),
-        call=_message(*_agent("u.")),
+        call=_message(_AGENT.format("u."), _in_transcript(_AGENT.format("t.")), _agent_values),
         usage=_agent_of_usage,
         text=lambda _, node: Condition(
             _TEXT_OF_AGENT, (like(node.value)[1:], like(node.value)[1:-1], like(node.value)[1:-1])
@@ -502,8 +536,9 @@ MEANINGS: dict[str, Meaning] = {
     ),
     "model": Meaning(
         session=_lists("models"),
-        call=_message("u.model LIKE ? ESCAPE '\\'", lambda node: (like(node.value),)),
+        call=_message("u.model LIKE ? ESCAPE '\\'", "c.model LIKE ? ESCAPE '\\'", lambda node: (like(node.value),)),
         usage=lambda _, node: Condition(_OF_MODEL, (like(node.value),)),
+        counted=lambda _, node: Condition(f"({_OF_MODEL} OR model LIKE ? ESCAPE '\\')", (like(node.value),) * 2),
     ),
     "version": Meaning(session=_version),
     "client": Meaning(session=lambda _, node: Condition("client = ?", (node.value.lower(),))),
@@ -525,7 +560,7 @@ MEANINGS: dict[str, Meaning] = {
     ),
     "is:subagent": Meaning(
         session=_counted("agents"),
-        call=_message("u.agent_id <> ''"),
+        call=_message("u.agent_id <> ''", _in_transcript("t.agent_id <> ''")),
         usage=lambda _, __: Condition("agent_id <> ''"),
         mark=lambda _: f'mark : "{ASIDE}"',
     ),
@@ -534,6 +569,7 @@ MEANINGS: dict[str, Meaning] = {
     ),
     "is:live": Meaning(session=lambda _, __: Condition("source_state = 'live'")),
     "is:gone": Meaning(session=lambda _, __: Condition("source_state = 'gone'")),
+    "is:freed": Meaning(session=lambda _, __: Condition("source_state = 'freed'")),
     "has:image": Meaning(session=_counted("images"), mark=lambda _: f'mark : "{IMAGE}"'),
     "has:diff": Meaning(
         session=_counted("files_changed"),
@@ -554,9 +590,10 @@ def _fine(compiler: Compiler, condition: Condition) -> Condition:
     return condition
 
 
-def _key(node: Field) -> str:
+def key_of(node: Field) -> str:
+    """The key of a field in `MEANINGS`."""
     return f"{node.name}:{node.value}" if isinstance(node, Is | Has) else node.name
 
 
 def meaning_of(node: Field) -> Meaning:
-    return MEANINGS[_key(node)]
+    return MEANINGS[key_of(node)]

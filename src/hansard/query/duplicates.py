@@ -44,9 +44,9 @@ _REPEATING = (
     " UNION SELECT session_id FROM transcripts WHERE current <> 1"
 )
 _OWN_CALLS = (
-    "SELECT s.session_id, s.tool_calls - count(c.id), s.tool_errors - coalesce(sum(c.is_error), 0),"
+    "SELECT s.session_id, s.tool_calls - count(iif(c.part = 0, c.id, NULL)), s.tool_errors - coalesce(sum(c.is_error * (c.part = 0)), 0),"
     " s.files_changed - count(DISTINCT iif(c.change IS NULL, NULL, c.path)),"
-    " s.lines_added - coalesce(sum(c.added), 0), s.lines_removed - coalesce(sum(c.removed), 0)"
+    " s.lines_added - coalesce(sum(c.added * (c.part = 0)), 0), s.lines_removed - coalesce(sum(c.removed * (c.part = 0)), 0)"
     " FROM json_each(?) r CROSS JOIN sessions s ON s.session_id = r.value CROSS JOIN transcripts t ON t.session_id = s.session_id"
     f" LEFT JOIN tool_calls c ON c.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
     " AND c.id NOT IN (SELECT value FROM json_each(?)) GROUP BY s.session_id"
@@ -75,6 +75,16 @@ def find_copies(reader: Reader) -> list[int]:
     earliest: so it belongs to the session that the ledger counts it for, if that still has it.
     """
     return reader.per_revision("calls", _find)
+
+
+def count_calls(reader: Reader) -> int:
+    """How many tool calls there are, each once."""
+    row = reader.one(
+        "SELECT (SELECT count(*) FROM tool_calls) - (SELECT count(*) FROM tool_calls WHERE part > 0)"
+        " - (SELECT count(*) FROM json_each(?) w CROSS JOIN tool_calls c ON c.id = w.value WHERE c.part = 0)",
+        (to_json(find_copies(reader)),),
+    )
+    return int(row[0])
 
 
 def find_prompt_copies(reader: Reader) -> dict[int, int]:

@@ -15,11 +15,10 @@ from msgspec import Struct
 
 from hansard.clients import client_of
 from hansard.errors import HansardError
-from hansard.files import is_alive
 from hansard.model.fields import Timestamp
 from hansard.model.files import Drift, IssueExample, IssueKind, Problem, UnreadHistory
 from hansard.model.time import from_milliseconds
-from hansard.query.duplicates import find_copies
+from hansard.query.duplicates import count_calls
 from hansard.query.integrity_check import CheckedPages, check_pages, is_damaged, read_ahead
 from hansard.query.reader import Reader
 from hansard.record.database import AFTER_DAMAGE
@@ -89,6 +88,7 @@ class Status(Struct, frozen=True):
     projects: int
     transcripts: int
     gone_transcripts: int
+    """Deleted by the client, or moved away."""
     former_generations: int
     records: int
     messages: int
@@ -113,6 +113,8 @@ class Status(Struct, frozen=True):
     """Sessions in which nothing was said; no other figure counts them as sessions."""
     unproven: int = 0
     """Contents read while their file was being written, and not yet found in it again."""
+    freed_transcripts: int = 0
+    """Removed from the client's folder by `hansard free`."""
     unread: tuple[UnreadHistory, ...] = ()
     """Histories on this machine that are not read, where a front end looked for them."""
 
@@ -131,8 +133,9 @@ def read_status(
         "SELECT (SELECT count(*) FROM sessions WHERE debris = 0), (SELECT count(DISTINCT project) FROM sessions WHERE debris = 0),"
         " (SELECT count(*) FROM transcripts WHERE state <> 'rewritten'), (SELECT count(*) FROM transcripts WHERE state = 'gone'),"
         " (SELECT count(*) FROM transcripts WHERE state = 'rewritten'), (SELECT coalesce(sum(records), 0) FROM transcripts WHERE current = 1),"
-        " (SELECT count(*) FROM usage), (SELECT count(*) FROM tool_calls), (SELECT coalesce(sum(count), 0) FROM issues),"
-        " (SELECT value FROM meta WHERE name = 'synced_at'), (SELECT count(*) FROM sessions WHERE debris = 1)"
+        " (SELECT coalesce(sum(messages), 0) FROM sessions), (SELECT coalesce(sum(count), 0) FROM issues),"
+        " (SELECT value FROM meta WHERE name = 'synced_at'), (SELECT count(*) FROM sessions WHERE debris = 1),"
+        " (SELECT count(*) FROM transcripts WHERE state = 'freed')"
     )
     health = read_health(reader, record, home, roots, walks)
     pulse = health.pulse
@@ -140,15 +143,17 @@ def read_status(
     for root, looked in zip(roots, health.roots, strict=True):
         days = looked.status.cleanup_days
         limit = time.time() - (days - horizon_days) * 86400
+        dates = _last_records(reader, root)
         for file in looked.found:
-            if file.kind not in _TRANSCRIPTS or file.mtime_ns / 1e9 > limit:
+            date = dates.get(file.path, file.mtime_ns / 1e9)
+            if file.kind not in _TRANSCRIPTS or date > limit:
                 continue
             doomed.append(
                 Doomed(
                     file.path,
                     root.path,
                     file.path.rsplit("/", 1)[-1].removesuffix(".jsonl"),
-                    datetime.fromtimestamp(file.mtime_ns / 1e9, UTC) + timedelta(days=days),
+                    datetime.fromtimestamp(date, UTC) + timedelta(days=days),
                     file.size,
                     looked.known.has(file),
                 )
@@ -158,21 +163,22 @@ def read_status(
         home=home,
         roots=tuple(looked.status for looked in health.roots),
         sessions=counts[0],
-        empty_sessions=counts[10],
+        empty_sessions=counts[9],
         projects=counts[1],
         transcripts=counts[2],
         gone_transcripts=counts[3],
+        freed_transcripts=counts[10],
         former_generations=counts[4],
         records=counts[5],
         messages=counts[6],
-        tool_calls=counts[7] - len(find_copies(reader)),
-        issues=counts[8],
+        tool_calls=count_calls(reader),
+        issues=counts[7],
         source_bytes=sum(looked.status.bytes for looked in health.roots),
         kept_bytes=record.kept_bytes() if record is not None else 0,
         record_bytes=_disk(home, "record.db"),
         index_bytes=_disk(home, "index.db"),
         text_bytes=_disk(home, "text.db"),
-        last_sync=from_milliseconds(counts[9])
+        last_sync=from_milliseconds(counts[8])
         if pulse.last_sync is None
         else datetime.fromtimestamp(pulse.last_sync, UTC),
         sync_error=pulse.error,
@@ -215,6 +221,14 @@ class Health(NamedTuple):
             yield from (Finding("warning", "link", describe_link(link)) for link in root.status.unfollowed_links)
 
 
+def _last_records(reader: Reader, root: Root) -> dict[str, float]:
+    """The times of the last records of transcripts, if these decide when the client deletes them."""
+    if not client_of(root.client).cleans_by_records:
+        return {}
+    sql = "SELECT path, max(last_ts) FROM transcripts WHERE root = ? AND last_ts IS NOT NULL GROUP BY path"
+    return {path: last / 1000 for path, last in reader.rows(sql, (root.path,))}
+
+
 def read_health(
     reader: Reader,
     record: Record | None,
@@ -235,7 +249,7 @@ def read_health(
             sum(file.kind in LOG_KINDS for file in found),
             sum(file.size for file in found),
             client_of(root.client).cleanup_days(root),
-            sum(map(_is_alive, client_of(root.client).running(root))),
+            sum(process.is_alive() for process in client_of(root.client).running(root)),
             tuple(f"{item.path}: {item.reason}" for item in unreadable),
             tuple(_unfollowed(root, left_out, known.paths() if any(item.target for item in left_out) else ())),
             root.client,
@@ -281,11 +295,6 @@ def _unfollowed(root: Root, left_out: Iterable[LeftOut], known: Iterable[str]) -
             kept[path] += 1
     for path, target in sorted(links.items()):
         yield UnfollowedLink(path, target, kept[path], root.is_own_data(target))
-
-
-def _is_alive(pid: int) -> bool:
-    """Whether a client is still running; assumed so if that cannot be determined."""
-    return not 0 < pid < 1 << 31 or is_alive(pid)
 
 
 def _disk(home: str, name: str) -> int:
@@ -421,7 +430,7 @@ def _permissions(home: str, roots: Sequence[tuple[Root, list[Found]]]) -> list[F
             Finding(
                 "warning",
                 "permissions",
-                f"others can read {', '.join(loose)}: run chmod go-rwx on {'it' if len(loose) == 1 else 'them'}",
+                f"others can read {', '.join(loose)}: `hansard doctor --fix` closes {'it' if len(loose) == 1 else 'them'}",
             )
         )
     else:
@@ -435,7 +444,7 @@ def _permissions(home: str, roots: Sequence[tuple[Root, list[Found]]]) -> list[F
                     "permissions",
                     f"other users of this machine can read {len(readable)} transcript{'s' * (len(readable) > 1)} under {root.transcripts}"
                     f" (e.g. {readable[0]}):"
-                    f" chmod 700 {root.path}",
+                    f" `hansard doctor --fix --sources`, or chmod 700 {root.path}",
                 )
             )
     return findings

@@ -23,7 +23,7 @@ from hansard.model.sessions import Resumption
 from hansard.query.sessions import find_session
 from hansard.query.transcripts import find_transcript, fuller_generations, list_transcripts
 from hansard.record.restore import Layout, plan
-from hansard.record.store import GONE
+from hansard.record.store import FREED, GONE
 from hansard.sources.roots import FileKind
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
@@ -204,7 +204,7 @@ def plan_resume(reader: Reader, name: str, roots: Sequence[Root]) -> Resumption:
             f"session {session.session_id} cannot be resumed: it is not one of the client's own transcripts"
             f" ({_where(reader, session)}). To read it: hansard show {session.session_id}"
         )
-    live = next((item for item in mains if item.current and item.state != "gone"), None)
+    live = next((item for item in mains if item.current and item.state not in (GONE, FREED)), None)
     moves = dict(reader.rows("SELECT path, target FROM moves"))
     session = replace(session, cwd=follow_moves(session.cwd, moves))
     return Resumption(session, _config(session, (live or mains[-1]).root, roots), is_gone=live is None)

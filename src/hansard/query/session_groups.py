@@ -20,7 +20,7 @@ from hansard.storage.sqlite import from_json, to_json
 
 GROUPS = ("project", "day")
 _SUMS = (
-    f"{once('prompts')}, sum(api_messages), {once('calls')}, {once('errors')},"
+    f"{once('prompts')}, sum(messages), {once('calls')}, {once('errors')},"
     f" sum({ALL_TOKENS}), {once('files')}, {once('added')}, {once('removed')}, sum(api_messages),"
     " sum(lower_bound_messages) > 0 OR sum(json_array_length(c.unpriced_models)) > 0, json_group_array(c.cost_usd)"
 )

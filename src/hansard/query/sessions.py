@@ -12,7 +12,7 @@ from hansard.model.requests import Dated
 from hansard.model.sessions import Project, Remarks, Session, SessionPage, Tagged
 from hansard.model.time import from_milliseconds
 from hansard.query.duplicates import REPEATED, find_repeated_work, once
-from hansard.query.language.options import query_of
+from hansard.query.language.options import query_of, split_fields
 from hansard.query.reader import Reader, like
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 from hansard.storage.cursors import read_cursor, write_cursor
@@ -34,7 +34,7 @@ SORTS = {
     "ended": "ended_at",
     "started": "started_at",
     "prompts": "prompts",
-    "messages": "api_messages",
+    "messages": "messages",
     "tools": "tool_calls",
     "files": "files_changed",
     "errors": "tool_errors + api_errors",
@@ -48,7 +48,7 @@ SORTS = {
 _TEXT_SORTS = frozenset({"title", "project"})
 
 _COLUMNS = (
-    "session_id, project, title, title_source, first_prompt, started_at, ended_at, prompts, commands, api_messages, tool_calls,"
+    "session_id, project, title, title_source, first_prompt, started_at, ended_at, prompts, commands, messages, tool_calls,"
     " tool_errors, api_errors, agents, compactions, hooks, images, files_changed, lines_added, lines_removed, models,"
     " input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, api_messages, lower_bound_messages, source_state,"
     " cwd, branch, branches, version, versions, root, project_dir, transcripts, bytes, issues, debris, team, pull_requests,"
@@ -320,11 +320,12 @@ def list_history_folders(reader: Reader) -> list[tuple[str, str, str]]:
 
 def list_projects(reader: Reader, request: ProjectsRequest) -> list[Project]:
     """Projects with their totals, most recent first."""
-    wanted = Dated(project=request.text, since=request.since, until=request.until)
+    fields, words = split_fields(request.text)
+    wanted = Dated(project=words or None, since=request.since, until=request.until)
     # Empty sessions may have cost money: they do not count as sessions, but their messages do, as in reports.
-    where, values = where_sessions(reader, query_of(wanted), debris=True)
+    where, values = where_sessions(reader, query_of(wanted, fields), debris=True)
     rows = reader.rows(
-        f"SELECT project, sum(debris = 0), {once('prompts')}, sum(api_messages), {once('calls')}, sum(input_tokens), sum(output_tokens),"
+        f"SELECT project, sum(debris = 0), {once('prompts')}, sum(messages), {once('calls')}, sum(input_tokens), sum(output_tokens),"
         f" sum(cache_read_tokens), sum(cache_write_tokens), {once('files')}, {once('added')}, {once('removed')},"
         " min(started_at), max(ended_at), json_group_array(DISTINCT project_dir), sum(source_state = 'live' AND debris = 0),"
         " json_group_array((SELECT c.cost_usd FROM session_costs c WHERE c.session_id = sessions.session_id)), sum(api_messages),"
@@ -374,22 +375,9 @@ SELECT DISTINCT session_id FROM (
 """
 
 
-def find_remarkable(reader: Reader, name: str) -> str:
-    """Find a session's id by name; it may be a session known only from history.jsonl."""
-    try:
-        return find_session(reader, name).session_id
-    except NotFound:
-        found = [] if not name else [str(row[0]) for row in reader.rows(_UNKNOWN, (like(name)[1:],))]
-        if name in found or len(found) == 1:
-            return name if name in found else found[0]
-        if not found:
-            raise
-        shown = "".join(f"\n  {session_id}" for session_id in found[:8])
-        more = f"\n  and {len(found) - 8} more" if len(found) > 8 else ""
-        raise Ambiguous(f"{len(found)} sessions match {name!r}:{shown}{more}") from None
-
-
-def read_remarks(reader: Reader, session_id: str) -> Remarks:
+def find_remarks(reader: Reader, name: str) -> Remarks:
+    """The remarks on the session of that name, which may be known only from history.jsonl."""
+    session_id = _find_id(reader, name)
     found: dict[str, list[str]] = {}
     for kind, value in reader.rows("SELECT kind, value FROM remarks WHERE session_id = ? ORDER BY id", (session_id,)):
         found.setdefault(kind, []).append(value)
@@ -404,6 +392,20 @@ def read_remarks(reader: Reader, session_id: str) -> Remarks:
         notes=tuple(found.get("note", ())),
         pinned_messages=tuple(filter(None, found.get("pin", ()))),
     )
+
+
+def _find_id(reader: Reader, name: str) -> str:
+    try:
+        return find_session(reader, name).session_id
+    except NotFound:
+        found = [] if not name else [str(row[0]) for row in reader.rows(_UNKNOWN, (like(name)[1:],))]
+        if name in found or len(found) == 1:
+            return name if name in found else found[0]
+        if not found:
+            raise
+        shown = "".join(f"\n  {session_id}" for session_id in found[:8])
+        more = f"\n  and {len(found) - 8} more" if len(found) > 8 else ""
+        raise Ambiguous(f"{len(found)} sessions match {name!r}:{shown}{more}") from None
 
 
 def list_tags(reader: Reader) -> list[Tagged]:

@@ -10,9 +10,9 @@ from hansard.errors import NotFound, UsageError
 from hansard.model.calls import Call, CallPage, ChangedFile, ChangedFolder, FileHistory, FilePage, FolderPage
 from hansard.model.requests import FileHistoryRequest, FilesRequest, FolderRequest
 from hansard.model.time import from_milliseconds
-from hansard.query.compile import CALLS, Compiler, Condition
+from hansard.query.compile import CALLS, Compiler, Condition, touches
 from hansard.query.duplicates import SPOKEN, find_copies
-from hansard.query.language.options import query_of, report_query
+from hansard.query.language.options import query_of, report_query, split_fields
 from hansard.query.reader import Reader, like
 from hansard.query.transcripts import AGENT_OF_CALL
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
@@ -27,9 +27,9 @@ SORTS = {"newest": "coalesce(c.ts, -1)", "slowest": "coalesce(max(0, c.result_ts
 _KINDS = {"all": "1", "changes": "c.change IS NOT NULL", "errors": "c.is_error = 1"}
 KINDS = tuple(_KINDS)
 _DETAILS = (
-    "SELECT c.id, c.tool, c.ts, c.path, c.change, c.added, c.removed, c.result_ts, c.is_error, c.result_id, c.tool_use_id,"
-    f" t.session_id, {AGENT_OF_CALL}, t.root, t.path, t.generation, coalesce(s.title, ''), coalesce(s.project, t.project_dir),"
-    f" coalesce(b.n, 0), t.id IN ({SPOKEN}) FROM tool_calls c CROSS JOIN transcripts t ON t.id = c.id >> {OFFSET_BITS}"
+    "SELECT c.id, c.tool, c.ts, c.path, c.change, c.added, c.removed, c.result_ts, c.is_error, c.result_id, o.tool_use_id,"
+    f" t.session_id, {AGENT_OF_CALL}, c.part, t.root, t.path, t.generation, coalesce(s.title, ''), coalesce(s.project, t.project_dir),"
+    f" coalesce(b.n, 0), t.id IN ({SPOKEN}) FROM tool_calls c CROSS JOIN tool_calls o ON o.id = c.id - c.part CROSS JOIN transcripts t ON t.id = c.id >> {OFFSET_BITS}"
     " LEFT JOIN sessions s ON s.session_id = t.session_id LEFT JOIN blocks b ON b.id = c.id"
     " WHERE c.id IN (SELECT value FROM json_each(?))"
 )
@@ -37,7 +37,10 @@ _DETAILS = (
 
 @dataclass(frozen=True, slots=True)
 class CallFilter:
-    """Which calls to list; all given conditions must hold."""
+    """Which calls to list; all given conditions must hold.
+
+    A call that changes several files has a row for each of them, which is chosen where files are listed.
+    """
 
     query: Node | None = None
     kind: str = "all"  # one of KINDS
@@ -45,19 +48,22 @@ class CallFilter:
     path: str | None = None  # this file
     text: str | None = None  # words that must all be in the path
     under: str | None = None  # the path begins with this
+    by_file: bool = False  # list files, not calls
 
     def where(self, reader: Reader) -> tuple[str, list[Any]]:
         """A condition over `tool_calls c` and its values."""
         if self.kind not in _KINDS:
             raise UsageError(f"{self.kind!r} is not a kind of call; choose one of {', '.join(_KINDS)}")
-        terms = [Condition(_KINDS[self.kind])]
+        is_file = self.by_file or self.path is not None
+        terms = [Condition(_KINDS[self.kind]), Condition("c.path IS NOT NULL" if is_file else "c.part = 0")]
         if self.name is not None:
             terms.append(Condition("c.tool = ?", (self.name,)))
         if self.path is not None:
             terms.append(Condition("c.path = ?", (self.path,)))
-        terms += [Condition("c.path LIKE ? ESCAPE '\\'", (like(word),)) for word in (self.text or "").split()]
+        files = [Condition("c.path LIKE ? ESCAPE '\\'", (like(word),)) for word in (self.text or "").split()]
         if self.under:
-            terms.append(Condition("substr(c.path, 1, ?) = ?", (len(self.under), self.under)))
+            files.append(Condition("substr(c.path, 1, ?) = ?", (len(self.under), self.under)))
+        terms += files if is_file else [touches(file.sql, *file.values) for file in files]
         asked = Compiler(reader, CALLS).condition(self.query)
         terms += [] if asked is None else [asked]
         return " AND ".join(term.sql for term in terms), [value for term in terms for value in term.values]
@@ -119,7 +125,7 @@ def page_of_calls(
 
 def _call(row: Any) -> Call:
     (id_, tool, ts, path, change, added, removed, result_ts, is_error, result_id, tool_use_id, *rest) = row
-    session_id, agent_id, root, transcript, generation, title, project, number, is_shown = rest
+    session_id, agent_id, part, root, transcript, generation, title, project, number, is_shown = rest
     return Call(
         tool=tool,
         at=from_milliseconds(ts),
@@ -139,7 +145,7 @@ def _call(row: Any) -> Call:
         transcript=transcript,
         generation=generation,
         offset=(id_ & OFFSET_MASK) - number,
-        block=number,
+        block=number - part,
         is_shown=bool(is_shown),
     )
 
@@ -151,7 +157,7 @@ _FILES = (
     "WITH files AS MATERIALIZED (SELECT c.path AS path, count(*) AS changes, sum(c.added) AS added, sum(c.removed) AS removed,"
     " count(DISTINCT t.session_id) AS sessions, max(coalesce(c.ts, -1)) AS last, t.session_id AS session_id"
     f" FROM tool_calls c NOT INDEXED CROSS JOIN transcripts t ON t.id = c.id >> {OFFSET_BITS}"
-    " WHERE {where} AND c.path IS NOT NULL GROUP BY c.path)"
+    " WHERE {where} GROUP BY c.path)"
 )
 _FILE_COLUMNS = (
     "path, coalesce((SELECT s.project FROM sessions s WHERE s.session_id = f.session_id), ''), changes, added, removed,"
@@ -197,7 +203,9 @@ def list_files(reader: Reader, request: FilesRequest) -> FilePage:
 
 
 def _changes(reader: Reader, request: FilesRequest | FolderRequest) -> tuple[str, list[Any]]:
-    return once(reader, CallFilter(query_of(request), "changes", text=request.text, under=request.under))
+    fields, words = split_fields(request.text)
+    query = query_of(request, fields)
+    return once(reader, CallFilter(query, "changes", text=words, under=request.under, by_file=True))
 
 
 def _file(row: Any) -> ChangedFile:

@@ -25,7 +25,7 @@ AGENT_OF_CALL = "coalesce((SELECT agent_id FROM records WHERE id = c.message_id)
 """The subagent that made a tool call `c` of a transcript `t`; empty for the session itself."""
 SHOWN_RECORD = (
     "r.kind = 'assistant' OR r.role IN ('prompt', 'instruction', 'command', 'bash', 'command_output', 'bash_output',"
-    " 'compact_summary', 'notification', 'teammate', 'interruption')"
+    " 'compact_summary', 'notification', 'teammate', 'interruption', 'note', 'error', 'compaction', 'summary')"
     " OR r.sub IN ('compact_boundary', 'api_error', 'local_command', 'informational', 'away_summary')"
 )
 """A record `r` that a thread shows; the others do not count for when a turn began."""

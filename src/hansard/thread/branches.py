@@ -1,8 +1,8 @@
-"""The branches of a session: a fork is only where a prompt was replaced or an answer made again.
+"""The branches of a session: a fork is where a prompt was replaced or an answer was made again.
 
-A parent with several children is nearly always parallel tool calls or side records, so walking back from the last leaf would
-lose most of a session. Instead everything stays on the line, except the subtrees that begin with a prompt (or an answer)
-which another one replaced.
+A parent with several children usually has parallel tool calls or side records, so walking back from the last leaf would
+lose most of a session. Instead everything is on the main line, except the subtrees that begin with a prompt (or an answer)
+that another one replaced.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from hansard.thread.reader import ThreadReader
 
 ASIDE = frozenset({"attachment", "system", "progress"})
-_STEPS = 20  # from a prompt to what it answers; where there are more, all side records are read at once
+_STEPS = 20  # from a prompt to what it answers; with more, all side records are read at once
 
 Parents = dict[str, str | None]
 
 
 class Group(NamedTuple):
-    """Prompts that answer the same, or answers to the same line."""
+    """Prompts that answer the same message, or answers to the same line."""
 
     anchor: str
     uuids: tuple[str, ...]  # the first records, in the order of the file
@@ -40,7 +40,7 @@ class Branches:
     """The branches of a transcript, made of its tree and its forks."""
 
     def __init__(self, parents: Parents, groups: Iterable[Group], leaf: str | None) -> None:
-        """The session went on with the one of a group that holds the last record of the file, the `leaf`."""
+        """Of each group the session continued with the member above the last record of the file, the `leaf`."""
         self._parents = parents
         self._line: set[str] = set()
         self._heads: dict[str, int] = {}
@@ -52,7 +52,7 @@ class Branches:
             step = self._parents[step]
         forks = []
         for anchor, uuids in groups:
-            # Without one of them on the way to the last record, the last one written is what the session went on with.
+            # If none is above the last record, the session continued with the last one written.
             current = next((uuid for uuid in uuids if uuid in self._line), uuids[-1])
             others = [uuid for uuid in uuids if uuid != current]
             numbers = range(len(self._heads) + 1, len(self._heads) + len(others) + 1)
@@ -62,7 +62,7 @@ class Branches:
             self.forks.append(Fork(anchor, (self.of(current), *numbers), (current, *others)))
 
     def of(self, uuid: str | None) -> int:
-        """The branch that a record is on; 0 is the line that the session went on with."""
+        """The branch that a record is on; 0 is the line that the session continued on."""
         if not self._heads:
             return 0
         trail: list[str] = []
@@ -79,7 +79,7 @@ class Branches:
 
 
 def unbroken(stated: Mapping[str, str | None]) -> Parents:
-    """Parents without orphans, which are roots, and without circles: the first record of the file in each loses its parent.
+    """Parents without orphans (they become roots) and cycles: the first record of each cycle loses its parent.
 
     Every record is visited once, even if its parent comes later in the file.
     """
@@ -108,9 +108,9 @@ def unbroken(stated: Mapping[str, str | None]) -> Parents:
 
 
 def open_branches(reader: Reader, low: int, prompts: Sequence[tuple[str, str | None]]) -> Branches:
-    """The branches of a transcript whose ids begin at `low`; `prompts` are its typed lines with their parents.
+    """The branches of a transcript whose ids start at `low`; `prompts` are its typed lines with their parents.
 
-    Few transcripts have any, so the records are read only if there can be a fork.
+    Few transcripts have any, so records are read only if there may be a fork.
     """
     own = low, low + OFFSET_MASK
     typed = {uuid: parent for uuid, parent in reversed(prompts) if parent is not None}
@@ -130,7 +130,7 @@ def open_branches(reader: Reader, low: int, prompts: Sequence[tuple[str, str | N
         )
     )
     stated: Parents = dict(rows)
-    if len(stated) < len(rows):  # of records with the same id the first counts
+    if len(stated) < len(rows):  # the first of records with the same id counts
         stated = {}
         for uuid, parent in rows:
             stated.setdefault(uuid, parent)
@@ -157,7 +157,7 @@ def open_branches(reader: Reader, low: int, prompts: Sequence[tuple[str, str | N
 
 
 def _meet(reader: Reader, own: tuple[int, int], steps: list[str]) -> bool:
-    """Whether the ways up from these records may meet before they come to what a prompt can answer."""
+    """Whether the ancestors of these records may meet before anything that a prompt can answer."""
     passed: set[str] = set()
     for _ in range(_STEPS):
         if not passed.isdisjoint(steps) or len(set(steps)) < len(steps):
@@ -180,12 +180,12 @@ def find_groups(
     asides: Mapping[str, object],
     answers: Iterable[tuple[str, str, int | None]],
 ) -> list[Group]:
-    """Several prompts on one message, and several answers to one user line.
+    """Groups of prompts that answer one message, and of answers to one user line.
 
-    Each prompt hangs on the message it answers, regardless of side records between them; an answer hangs where the first of
-    its lines does.
+    The anchor of a prompt is the message it answers, regardless of side records between them; that of an answer is that of
+    its first line.
     """
-    anchors: dict[str, str | None] = {}  # of side records, as far as they were passed
+    anchors: dict[str, str | None] = {}  # of side records that were passed
     found: dict[tuple[str, str], dict[str | int | None, str]] = {}
     for uuid in prompts:
         trail: list[str] = []
@@ -205,20 +205,20 @@ def find_groups(
     return [Group(anchor, tuple(group.values())) for (anchor, _), group in found.items() if len(group) > 1]
 
 
-# -- the line of a branch: what a session would have been, had it gone on with a prompt that was replaced
+# -- the line of a branch: the session as if it had continued with a prompt that was replaced
 
 
 class BranchChoice(Struct, frozen=True):
-    """A branch that can be chosen, and how it begins."""
+    """A branch to choose, and its beginning."""
 
     branch: int
-    offset: int  # where it begins; of branch 0: where the first fork is
-    text: str  # its first prompt; empty if only the answer is another
+    offset: int  # of its start; of branch 0: of the first fork
+    text: str  # its first prompt; empty if only the answer differs
     at: datetime | None = None
 
 
 class BranchLine(Struct, frozen=True):
-    """A branch with all that it hangs on: for each branch of the line where it was left, None for the chosen one."""
+    """A branch and its ancestors: for each branch of the line the place where it was left, None for the chosen one."""
 
     branch: int = 0
     left: dict[int, int | None] = field(default_factory=lambda: {0: None})
@@ -232,7 +232,7 @@ class BranchLine(Struct, frozen=True):
 
 
 def find_line(thread: ThreadReader, branch: int) -> BranchLine:
-    """The line of a branch; each fork on the way up is left where the session went on otherwise."""
+    """The line of a branch; each fork above it is left where the session continued otherwise."""
     if not branch:
         return BranchLine()
     left: dict[int, int | None] = {branch: None}
@@ -254,7 +254,7 @@ def fork_places(thread: ThreadReader) -> dict[str, int]:
 
 
 def list_choices(thread: ThreadReader) -> list[BranchChoice]:
-    """All branches of a thread with their first words, the one that the session went on with first."""
+    """All branches of a thread with their first words, the one that the session continued on first."""
     forks = thread.branches.forks
     others = [pair for fork in forks for pair in zip(fork.branches[1:], fork.uuids[1:], strict=True)]
     return [_choice(thread, branch, uuid) for branch, uuid in ((0, forks[0].uuids[0]), *others)] if others else []

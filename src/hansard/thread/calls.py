@@ -1,6 +1,6 @@
-"""The calls of a thread as the ledger has them: API messages with their tokens and cost, and tool calls with their times.
+"""The calls of a thread according to the ledger: API messages with tokens and cost, and tool calls with times.
 
-Only the index is read, so there is no text in them.
+They come from the index only, without text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CHARGES = (
 _TOOLS = (
     "SELECT c.id, coalesce(b.n, 0), r.sidechain, c.tool_use_id, c.tool, c.ts, c.result_ts, c.is_error FROM tool_calls c"
     " LEFT JOIN blocks b ON b.id = c.id LEFT JOIN records r ON r.id = c.id - coalesce(b.n, 0)"
-    " WHERE c.id BETWEEN ? AND ? ORDER BY c.id"
+    " WHERE c.id BETWEEN ? AND ? AND c.part = 0 ORDER BY c.id"
 )
 
 
@@ -87,7 +87,7 @@ def session_calls(reader: Reader, session_id: str, rates: Mapping[int, Rate]) ->
 
 
 def read_calls(thread: ThreadReader, of_session: Iterable[ModelCall]) -> ThreadCalls:
-    """The calls of a thread, of those that count for its session."""
+    """The calls of a thread, from those that count for its session."""
     lines: dict[int, str] = {}
     stamps: dict[str, tuple[int | None, int | None]] = {}
     owners: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Places in a session's logs: the verbatim line at a byte, its part of the conversation, and its tool call."""
+"""Places in a session's logs: the verbatim line at a byte offset, its part of the conversation, and its tool call."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class RawLine(NamedTuple):
-    """A line of a log, or one of several records that are glued together in it."""
+    """A line of a log, or one of several records on one line."""
 
     transcript: int
     path: str
@@ -36,7 +36,7 @@ class RawLine(NamedTuple):
 
 
 def find_log(reader: Reader, session_id: str, path: str, generation: int | None = None) -> int:
-    """The id of a log of a session by its path, or of a generation of it; no other session's is found."""
+    """The id of a log by its path, or of a generation of it; only logs of this session are found."""
     row = reader.one(
         "SELECT t.id FROM transcripts t WHERE t.session_id = ?1 AND t.path = ?2 AND (?3 IS NULL OR t.generation = ?3) ORDER BY"
         " t.id = (SELECT transcript FROM sessions WHERE session_id = ?1) DESC, t.current DESC, t.generation DESC",
@@ -49,7 +49,7 @@ def find_log(reader: Reader, session_id: str, path: str, generation: int | None 
 
 
 def find_raw_line(reader: Reader, record: Record, transcript: int, offset: int) -> RawLine:
-    """The line that holds a byte of a log, by the index; a line that is not a record is found by its first byte only."""
+    """The line at a byte of a log, from the index; a line that is not a record is found by its first byte only."""
     low = transcript << OFFSET_BITS
     path, size = reader.one("SELECT path, size FROM transcripts WHERE id = ?", (transcript,))
     row = reader.one(
@@ -96,7 +96,7 @@ class MessageLocation:
     conversation: Conversation
     here: range
     offset: int  # that was asked for
-    exact: bool  # False: that line is not shown, and this is the one before it
+    exact: bool  # False: that line is not shown, and this is the one before
 
 
 def locate(thread: Thread, record: Record, offset: int) -> MessageLocation:
@@ -156,7 +156,7 @@ def _calling(conversation: Conversation, calls: set[str]) -> range | None:
 
 
 def _line_at(thread: Thread, record: Record, start: int, offset: int) -> Readable | None:
-    """The record that covers an offset, looked for from the beginning of an earlier line on."""
+    """The record that covers an offset, searched from the beginning of an earlier line."""
     lines = thread.client.lines(record.read(thread.transcript, start, mend=True), start)
     line, place = b"", start
     for place, line in lines:
@@ -169,7 +169,7 @@ def _line_at(thread: Thread, record: Record, start: int, offset: int) -> Readabl
     return found[-1] if found else None
 
 
-# -- single tool calls, read from their lines without the thread around them
+# -- single tool calls, read from their lines without the thread
 
 _LONGEST = 64 << 20  # bytes of a line that are read
 _PLACE = (
@@ -197,9 +197,9 @@ def read_call(
     generation: int | None = None,
     result: bool = True,
 ) -> ToolCall:
-    """The call that a block of a line makes, with its result; of the newest generation that has one there.
+    """The call in a block of a line, with its result, from the newest generation that has one there.
 
-    The session need not be known, but few transcripts are looked through where it is.
+    The session may be unknown, but if it is known few transcripts are searched.
     """
     place = max(offset, 0) + max(block, 0)
     query = _PLACE.format(session="t.session_id = ?5 AND" if session_id is not None else "")
@@ -256,7 +256,7 @@ def _read(reader: Reader, record: Record, call_id: int, *, result: bool) -> Tool
 
 
 def _block(reader: Reader, record: Record, id_: int) -> tuple[Readable, Called | Answered] | None:
-    """The record with a block, and the block; None where the line has no such block."""
+    """The record with a block, and the block; None if the line has no such block."""
     row = reader.one(
         "SELECT b.n, r.length, t.client FROM blocks b JOIN records r ON r.id = b.id - b.n"
         f" JOIN transcripts t ON t.id = b.id >> {OFFSET_BITS} WHERE b.id = ?",
@@ -276,7 +276,7 @@ def _block(reader: Reader, record: Record, id_: int) -> tuple[Readable, Called |
 
 
 def with_subjects(reader: Reader, record: Record, page: CallPage, *, outputs: bool = False) -> CallPage:
-    """The same page with subjects, and with the beginnings of results where they are wanted."""
+    """The same page with subjects, and with the beginnings of results if requested."""
     return replace(page, calls=tuple(_told(reader, record, call, outputs=outputs) for call in page.calls))
 
 

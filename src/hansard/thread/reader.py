@@ -1,4 +1,4 @@
-"""A session's thread as a reader wants it: decoded from the verbatim record, results beside their calls."""
+"""Reading a session's thread: decoded from the verbatim record, results next to their calls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hansard.thread.structure import typed_lines
 _RAW_BYTES = 2000  # of a line that cannot be read
 _SHORT_JUNK = 64  # bytes
 
-_STEP = 2 << 20  # bytes between two places at which the memory of a client is kept
+_STEP = 2 << 20  # bytes between places at which the state of a client's decoder is kept
 _MEMORIES = 8  # transcripts
 _LONG_USER = {"compact_summary": "summary", "command_output": "output", "bash_output": "output"}
 _LONG_SYSTEM = {"local_command": "output", "api_error": "error", "informational": "note", "away_summary": "note"}
@@ -34,7 +34,7 @@ _UNKNOWN = (None, None, None, None, 0, 0, None, None)  # a call that the index d
 
 
 class Pending:
-    """A tool call that was read, and the record with its result as soon as that was."""
+    """A tool call that was read, and the record with its result once that was read."""
 
     __slots__ = ("answer", "call", "record")
 
@@ -45,13 +45,13 @@ class Pending:
 
 
 class LineSource(Protocol):
-    """Gives the bytes that a thread is read from."""
+    """The bytes that a thread is read from."""
 
     def read(self, generation: int, start: int = 0, end: int | None = None) -> Iterator[bytes]:
         """The bytes of a transcript from `start` to `end`."""
 
     def read_snapshot(self, snapshot_id: int) -> bytes:
-        """A file that is kept whole."""
+        """A small file, by its snapshot."""
 
 
 def find_agent(reader: Reader, session_id: str, name: str) -> tuple[int, str | None, str]:
@@ -74,7 +74,7 @@ def find_agent(reader: Reader, session_id: str, name: str) -> tuple[int, str | N
 
 
 def _readings(known: Sequence[Agent], name: str) -> Iterator[list[Agent]]:
-    """What a name can mean, the most specific first: a handle, an id, a number, the beginning of an id, a description, a type."""
+    """Possible meanings of a name, most specific first: a handle, an id, a number, an id prefix, a description, a type."""
     wanted = name.casefold()
     yield [agent for agent in known if shown_id(agent.agent_id) == name]
     yield [agent for agent in known if agent.agent_id == name]
@@ -105,7 +105,7 @@ def _agent(row: Any, number: int) -> Agent:
 
 
 class ThreadReader:
-    """Reads a thread: collects entries while the transcript's lines go by."""
+    """Reads a thread: collects entries while it reads the transcript's lines."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class ThreadReader:
         self.agent_id = agent_id
         self.agents = agents
         self.entries: deque[Entry | Pending] = deque()  # calls that wait for a result, and what follows them
-        self.given = 0  # how many went before
+        self.given = 0  # how many came before
         self.not_shown: dict[str, int] = {}
         self.spawned = {agent.tool_use_id: agent.agent_id for agent in agents if agent.tool_use_id}
         row = reader.one("SELECT path, client, kind, indexed, issues FROM transcripts WHERE id = ?", (transcript,))
@@ -140,7 +140,7 @@ class ThreadReader:
         )  # up to where every line is known to be one whole record
         self.low = transcript << OFFSET_BITS
         self.places: dict[str, int] = {}  # tool_use_id -> place of its entry
-        self.fetched: set[str] = set()  # calls whose results were read before their place
+        self.fetched: set[str] = set()  # calls whose results were read ahead of their place
         self.calls: dict[str, Any] = {}  # those that begin there or later
         self.typed = typed_lines(reader, self.low)
         self.only: set[str] | None = None  # the records of a subagent inside a main file
@@ -150,14 +150,14 @@ class ThreadReader:
         )
         if sidechain_root:
             self.only, self.inside = self._subtree(sidechain_root)
-        # Before they had records of their own, prompts typed while the model worked stood in the queue's.
+        # Prompts typed while the model worked were in queue records before they had their own.
         self.queued: dict[int, str] = {
             row[0] - self.low: row[1]
             for row in reader.rows(
                 "SELECT id, text FROM prompts WHERE id BETWEEN ? AND ? AND source = 'queued'", self.all_ids
             )
         }
-        # Outputs that did not fit their lines: the name of the file beside the transcript -> its snapshot.
+        # Outputs too large for their lines: the name of the file beside the transcript -> its snapshot.
         self.overflowed: dict[str, int] = {
             posixpath.basename(row[0]): row[1]
             for row in reader.rows(
@@ -169,11 +169,11 @@ class ThreadReader:
 
     @property
     def all_ids(self) -> tuple[int, int]:
-        """Between which the ids of the transcript's rows are."""
+        """The range of the ids of the transcript's rows."""
         return self.low, self.low + OFFSET_MASK
 
     def has(self, offset: int, sidechain: int) -> bool:
-        """Whether the record at an offset is of this thread, and not of another in the same file."""
+        """Whether the record at an offset belongs to this thread, and not to another in the same file."""
         return self.is_agent_file or (not sidechain if self.inside is None else offset in self.inside)
 
     def _subtree(self, root: str) -> tuple[set[str], frozenset[int]]:
@@ -196,7 +196,9 @@ class ThreadReader:
 
     def first(self, end: int | None) -> Entry | None:
         """The first entry before an offset (None: anywhere); nothing else is read."""
-        return next(copy(self).stream(0, 0, end), None)
+        entry = next(copy(self).stream(0, 0, end), None)
+        # A part of a document that ends inside an element gives the whole element.
+        return entry if entry is None or end is None or entry.offset < end else None
 
     def conversation(self) -> Conversation:
         entries = tuple(self.stream(None))
@@ -212,7 +214,7 @@ class ThreadReader:
     def stream(self, backlog: int | None, start: int = 0, end: int | None = None) -> Iterator[Entry]:
         """Entries from one offset up to another in reading order, each call with its result, wherever that is.
 
-        No more than `backlog` entries (None: any number) wait behind a call: then its result is read by itself.
+        At most `backlog` entries (None: any number) wait behind a call; then its result is read separately.
         """
         self.entries, self.places, self.not_shown, self.given = deque(), {}, {}, 0
         self.fetched = set()
@@ -246,7 +248,7 @@ class ThreadReader:
             yield self._given()
 
     def _bounds(self, start: int, end: int | None) -> tuple[int, int | None]:
-        """Where to read between two offsets: a subagent inside another thread's file is a small part of it."""
+        """The range to read between two offsets: a subagent inside another thread's file is a small part of it."""
         if not self.inside:
             return start, end
         last = self.low + max(self.inside)
@@ -288,7 +290,8 @@ class ThreadReader:
             if isinstance(part, Said):
                 self._add(record, part)
             elif isinstance(part, Called):
-                self._call(record, part)
+                if not part.is_part:
+                    self._call(record, part)
             elif isinstance(part, Answered):
                 self._answer(record, part)
             elif isinstance(part, QueuedPrompt) and record.offset in self.queued and self.only is None:
@@ -297,9 +300,9 @@ class ThreadReader:
                 self._skip(part.kind)
 
     def _decoded(self, start: int, end: int | None, *, is_alone: bool = False) -> Iterator[Readable | Skipped | Issue]:
-        """The records from one offset up to another, and what of the lines cannot be read.
+        """The records from one offset up to another, and the unreadable parts of lines.
 
-        `is_alone`: without what the lines before them say about them.
+        `is_alone`: without the state that earlier lines give.
         """
         if self.longest is not None and (long := long_record(self.reader, self.low + start, self.longest)) is not None:
             yield long
@@ -311,7 +314,7 @@ class ThreadReader:
         yield from self.entry_reader.records(lines, self.sound, is_whole=end is None, kept=kept)
 
     def _remembered(self, start: int) -> bytes:
-        """What the client has to know of the lines before an offset; kept at steps, so that windows of a long thread cost no more than one."""
+        """The decoder state after the lines before an offset; cached at steps, so that any window of a long thread is equally fast."""
         known: dict[int, dict[int, bytes]] = self.reader.per_revision("memories", lambda _reader: {})
         if len(known) > _MEMORIES and self.transcript not in known:
             known.clear()
@@ -322,7 +325,7 @@ class ThreadReader:
             end = min(place + step, start)
             lines = self.client.lines(self.record.read(self.transcript, place, end), place)
             kept = self.entry_reader.remember(lines, kept)
-            if lines.offset == place:  # it ends inside of a line
+            if lines.offset == place:  # it ends inside a line
                 if end == start:
                     break
                 step *= 2
@@ -335,7 +338,7 @@ class ThreadReader:
         self.not_shown[kind] = self.not_shown.get(kind, 0) + 1
 
     def _unread(self, issue: Issue) -> None:
-        """Show the bytes that nothing could be made of, or the first of them."""
+        """Show unreadable bytes, or the first of them."""
         if self.only is not None:
             return
         end = issue.offset + min(issue.length, _RAW_BYTES)
@@ -387,7 +390,7 @@ class ThreadReader:
             return
         if isinstance(call, Pending) and call.answer is None:
             call.answer = record, part
-        else:  # of a call that is not here, or that has its result already
+        else:  # its call is not here, or already has a result
             self._add(record, Said("output", part.text()))
 
     def _called(self, call: Pending) -> Entry:
@@ -424,7 +427,7 @@ class ThreadReader:
         return self._said(call.record, "tool", "", model=call.call.model, tool=made)
 
     def _is_answer(self, tool_use_id: str, record: Readable) -> bool:
-        """Whether a line has the result of a call that was already given, or that is outside of the range being read."""
+        """Whether a line has the result of a call that was already returned, or that is outside the range being read."""
         if tool_use_id in self.fetched:
             self.fetched.remove(tool_use_id)
             return True
@@ -438,7 +441,7 @@ class ThreadReader:
         return row is not None
 
     def _persisted(self, tool_use_id: str, persisted: str) -> str | None:
-        """The whole output of a call that did not fit its line, from the file beside the transcript."""
+        """The whole output of a call that was too large for its line, from the file beside the transcript."""
         if not persisted and not tool_use_id:
             return None
         path = persisted.replace("\\", "/") if persisted else f"{tool_use_id}.txt"
@@ -455,7 +458,7 @@ class ThreadReader:
 
 
 def _joined(found: Iterable[Readable | Skipped | Issue]) -> Iterator[Readable | Skipped | Issue]:
-    """The same, with short unreadable lines that follow each other as one: a file of junk has them by the million."""
+    """The same, with consecutive short unreadable lines joined: a file of junk has millions."""
     run: Issue | None = None
     for item in found:
         junk = item if isinstance(item, Issue) and item.length <= _SHORT_JUNK else None
@@ -472,10 +475,10 @@ def _joined(found: Iterable[Readable | Skipped | Issue]) -> Iterator[Readable | 
 
 
 def long_record(reader: Reader, record_id: int, longest: int) -> Readable | None:
-    """A record whose line is too long to be drawn, as the index knows it: the same parts, without their text.
+    """A record whose line is too long to be drawn, from the index: the same parts, without their text.
 
-    Windows begin and end at such lines, and results are looked up by where their lines begin, so a long line is only ever
-    asked for by its first byte.
+    Windows begin and end at such lines, and results are looked up by the start of their lines, so a long line is only ever
+    requested by its first byte.
     """
     row = reader.one(
         "SELECT length, kind, sub, role, uuid, ts, sidechain FROM records WHERE id = ? AND length > ?",
@@ -489,7 +492,8 @@ def long_record(reader: Reader, record_id: int, longest: int) -> Readable | None
     if kind in ("user", "assistant"):
         said = Said("reply" if kind == "assistant" else _LONG_USER.get(role, "prompt"), note)
         for number, block, call_id, tool, is_error in reader.rows(
-            "SELECT n, kind, tool_use_id, tool, is_error FROM blocks WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 1000",
+            "SELECT n, kind, tool_use_id, tool, is_error FROM blocks WHERE id BETWEEN ? AND ? AND kind <> 'file_change'"
+            " ORDER BY id LIMIT 1000",
             (record_id, record_id + length),
         ):
             if block == "tool_result":

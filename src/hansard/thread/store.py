@@ -1,8 +1,8 @@
-"""Opening the threads of a store, whole or in windows, and a cache of those that were opened.
+"""Opening the threads of a store, whole or in windows, and a cache of opened ones.
 
-A window is a stretch of a transcript that is small enough to be drawn at once, found by the index alone. It begins and ends where
-a turn begins, or, in a turn that is too long for one, at any record of it. A line that is too long to be drawn is a window of its
-own, so that nothing reads it along with its neighbours; `long_record` says how long it is instead.
+A window is a range of a transcript that is small enough to be drawn at once, found with the index alone. It begins and ends where
+a turn begins, or, in a turn that is too long, at any of its records. A line that is too long to be drawn is a window of its
+own, so that it is never read with its neighbours; `long_record` states its length instead.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from hansard.thread.thread import OpenedThread, Thread
 
 LONGEST = 8 << 20
-"""Bytes of a line that is still drawn: all that clients write on purpose, pictures included, is shorter."""
+"""Bytes of a line that is still drawn: everything that clients write on purpose, pictures included, is shorter."""
 LAST_OFFSET = OFFSET_MASK
 """The largest byte offset that a place in a transcript can have."""
 
 
 class Budget(NamedTuple):
-    """How much one window may hold."""
+    """The limits of one window."""
 
     records: int
     bytes: int
@@ -42,16 +42,16 @@ class Budget(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A stretch of a transcript, from one byte offset up to another (None: its end)."""
+    """A range of a transcript, from one byte offset up to another (None: its end)."""
 
     start: int
     end: int | None
-    turn: int  # the number of the turn that holds the start
-    is_cut: bool  # that turn begins before it
+    turn: int  # the number of the turn at the start
+    is_cut: bool  # that turn begins before the window
 
 
 class Windows:
-    """The windows of a thread: of the records at `inside` (None: of all) of a transcript whose ids begin at `low`."""
+    """The windows of a thread: of the records at `inside` (None: of all) of a transcript whose ids start at `low`."""
 
     def __init__(self, reader: Reader, low: int, starts: Sequence[int], inside: Container[int] | None = None) -> None:
         """`starts` are the offsets at which turns begin, in order."""
@@ -61,7 +61,7 @@ class Windows:
         self._inside = inside
 
     def number(self, offset: int) -> int:
-        """The number of the turn at an offset; what comes before the first turn belongs to it."""
+        """The number of the turn at an offset; anything before the first turn belongs to it."""
         return max(1, bisect_right(self._starts, offset))
 
     def last(self) -> int:
@@ -71,7 +71,7 @@ class Windows:
         return max(record, self._starts[-1] if self._starts else 0)
 
     def after(self, offset: int, budget: Budget) -> Window:
-        """The window that begins at a place, or at the first record behind it."""
+        """The window that begins at a place, or at the first record after it."""
         taken = turns = 0
         start = -1
         last_turn, taken_then = -1, 0
@@ -113,7 +113,7 @@ class Windows:
         return self._window(0 if start <= LONGEST else start, offset)
 
     def around(self, offset: int, budget: Budget) -> Window:
-        """A window that holds a place, with something of its turn before it."""
+        """A window around a place, with part of its turn before it."""
         begins = self._starts[self.number(offset) - 1] if self._starts else 0
         start = offset
         few = max(1, budget.records // 4)
@@ -141,7 +141,7 @@ class Windows:
         return Window(start, end, turn, is_cut=begins < start)
 
     def _behind(self, place: int) -> int | None:
-        """Where the first record or turn behind a place begins."""
+        """Where the first record or turn after a place begins."""
         for found, _, _ in self._forward(place + 1, 1):
             return found
         return None
@@ -151,7 +151,7 @@ class Windows:
         return int(self._reader.one("SELECT count(*) FROM records WHERE id BETWEEN ? AND ?", bounds)[0])
 
     def _forward(self, offset: int, limit: int) -> Iterator[tuple[int, int, bool]]:
-        """Records and beginnings of turns from a place on, each with its length and whether a turn begins there."""
+        """Records and starts of turns from a place on, each with its length and whether a turn starts there."""
         turn = bisect_left(self._starts, offset)
         rows = self._rows(">=", "ASC", offset, limit)
         for record_id, length in rows:
@@ -183,7 +183,7 @@ class Windows:
                 yield start, 0, True
 
     def _rows(self, compare: str, order: str, offset: int, limit: int) -> list[tuple[int, int]]:
-        """A number of records of the thread; for a subagent inside another thread's file other records are passed over."""
+        """Some records of the thread; for a subagent inside another thread's file other records are skipped."""
         rows = self._reader.rows(
             f"SELECT id, length FROM records WHERE id BETWEEN ? AND ? AND id {compare} ? ORDER BY id {order}"
             + ("" if self._inside is not None else f" LIMIT {int(limit)}"),
@@ -197,9 +197,9 @@ _CACHED = 12  # threads
 
 
 class ThreadCache:
-    """An LRU cache of opened threads by what they were made from, for servers: readers who scroll ask for the same one again.
+    """An LRU cache of opened threads by what they were made from, for servers: readers that scroll request the same one again.
 
-    The thread of a long session takes tens of milliseconds to open, its timeline some hundred.
+    Opening the thread of a long session takes tens of milliseconds, its timeline about a hundred.
     """
 
     def __init__(self) -> None:
@@ -207,7 +207,7 @@ class ThreadCache:
         self._lock = threading.Lock()
 
     def get(self, key: tuple[str, ...], make: Callable[[], OpenedThread]) -> OpenedThread:
-        """What is cached under a key, or what `make` gives."""
+        """The cached value of a key, or a new one from `make`."""
         with self._lock:
             known = self._entries.get(key)
             if known is not None:
@@ -257,7 +257,7 @@ class ThreadStore:
         return session if self.redact is None else release(session, self.redact)
 
     def fingerprints(self, code: str) -> Fingerprints:
-        """What drawings depend on; `code` is the fingerprint of what draws."""
+        """Fingerprints of what drawings depend on; `code` is that of the drawing code."""
         from hansard.query.fingerprints import Fingerprints
 
         return Fingerprints(self.reader, code)

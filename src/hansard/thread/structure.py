@@ -1,4 +1,4 @@
-"""A thread as the index knows it, without decoding its lines: turns, outline, linked sessions, changed files, usage."""
+"""A thread from the index, without decoding its lines: turns, outline, linked sessions, changed files, usage."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _WORDS = 400  # characters of a prompt in the outline
 _KINDS = {"queued": "prompt"}
-# A turn ends with its last answer or result; what the client adds later, and notes that come for the next one, do not prolong it.
+# A turn ends with its last answer or result; later additions of the client, and notes for the next turn, do not prolong it.
 _ENDS = (
     "r.message_id IS NOT NULL OR r.role IN ('result', 'error', 'prompt', 'instruction', 'command', 'bash', 'command_output',"
     " 'bash_output', 'interruption') OR r.sub IN ('compact_boundary', 'local_command')"
@@ -57,7 +57,7 @@ class Typed(Struct, frozen=True):
 
 
 def typed_lines(reader: Reader, low: int) -> list[Typed]:
-    """Those of a transcript, whose ids begin at `low`."""
+    """The typed lines of a transcript, whose ids start at `low`."""
     rows = reader.rows(
         "SELECT id, uuid, parent_uuid, kind, role, sidechain FROM records WHERE id BETWEEN ? AND ?"
         " AND role IN ('prompt', 'instruction', 'command', 'bash') ORDER BY id",
@@ -76,9 +76,9 @@ def find_starts(thread: ThreadReader) -> list[Start]:
         elif line.sidechain and not thread.is_agent_file:
             continue
         if (line.kind, line.role) == ("attachment", "prompt") and not thread.queued.get(line.id - thread.low):
-            continue  # there is nothing in it
+            continue  # it is empty
         found[line.id - thread.low] = line.uuid
-    # Commands and queued prompts whose own lines do not say what they are.
+    # Commands and queued prompts whose own lines do not tell their kind.
     for record_id, kind, uuid, role, sidechain in thread.reader.rows(
         "SELECT p.id, r.kind, r.uuid, r.role, coalesce(r.sidechain, 0) FROM prompts p LEFT JOIN records r ON r.id = p.id"
         " WHERE p.id BETWEEN ? AND ?",
@@ -95,7 +95,7 @@ def find_starts(thread: ThreadReader) -> list[Start]:
 
 
 class OutlineTurn(Struct, frozen=True):
-    """A turn as an outline names it."""
+    """A turn in an outline."""
 
     number: int
     offset: int
@@ -118,7 +118,7 @@ class Compaction(Struct, frozen=True):
 
 
 def read_outline(thread: ThreadReader, starts: Sequence[Start], first: int, last: int) -> list[OutlineTurn]:
-    """The turns from one number to another; `starts` are where all of the thread's begin."""
+    """The turns from one number to another; `starts` are the starts of all turns of the thread."""
     chosen = list(starts[first - 1 : last])
     if not chosen:
         return []
@@ -156,7 +156,7 @@ def read_outline(thread: ThreadReader, starts: Sequence[Start], first: int, last
 
 
 def find_end(started: int | None, last: int | None, lasted: int | None) -> datetime | None:
-    """When a turn ended: with its last line, or later if the client was active for longer.
+    """When a turn ended: at its last line, or later if the client was active longer.
 
     The client's own duration leaves out waits, even for a command of ten minutes, so it is not a span of time.
     """
@@ -169,7 +169,7 @@ Times = tuple[int | None, int | None, int | None]  # the first line, the last an
 
 
 def _times(thread: ThreadReader, spans: list[tuple[int, int]]) -> dict[int, Times]:
-    """When turns between ids began and ended, by the place of the pair."""
+    """When turns between pairs of ids began and ended, by the index of the pair."""
     if thread.inside is None:
         sides = "" if thread.is_agent_file else " AND r.sidechain = 0"
         rows = thread.reader.rows(
@@ -198,14 +198,14 @@ def _times(thread: ThreadReader, spans: list[tuple[int, int]]) -> dict[int, Time
 def end_of_turn(
     thread: ThreadReader, started: datetime | None, low: int, high: int | None
 ) -> tuple[datetime | None, int | None]:
-    """When the turn between two offsets ended, and how long the client says it was active."""
+    """When the turn between two offsets ended, and how long it was active according to the client."""
     span = (thread.low + low, thread.low + (OFFSET_MASK if high is None else high - 1))
     _, last, lasted = _times(thread, [span]).get(0, (None, None, None))
     return find_end(None if started is None else round(started.timestamp() * 1000), last, lasted), lasted
 
 
 def _failures(thread: ThreadReader, bounds: tuple[int, int]) -> list[int]:
-    """Where something failed: calls of tools, and requests."""
+    """Failures: of tool calls, and of requests."""
     rows = thread.reader.rows(
         "SELECT r.id, r.sidechain FROM tool_calls c JOIN blocks b ON b.id = c.id JOIN records r ON r.id = b.id - b.n"
         " WHERE c.id BETWEEN ?1 AND ?2 AND c.is_error = 1 UNION ALL"
@@ -216,7 +216,7 @@ def _failures(thread: ThreadReader, bounds: tuple[int, int]) -> list[int]:
 
 
 def _own(thread: ThreadReader, rows: Iterable[tuple[int, int]]) -> Iterator[int]:
-    """The offsets of those records that are the thread's own; each with whether it is a sidechain's."""
+    """The offsets of the thread's own records; each with whether it is in a sidechain."""
     for record_id, sidechain in rows:
         if thread.has(record_id - thread.low, sidechain):
             yield record_id - thread.low
@@ -250,13 +250,13 @@ def read_compactions(thread: ThreadReader) -> list[Compaction]:
 
 
 class Neighbour(Struct, frozen=True):
-    """Another session that is kept, and how this one is linked with it."""
+    """Another stored session, and how this one is linked with it."""
 
     relation: str
-    leads: bool  # the link goes from this session to the other
+    leads: bool  # the link is from this session to the other
     session_id: str
     title: str
-    turn: int | None  # of a fork or branch: the last turn that it copied
+    turn: int | None  # of a fork or branch: the last copied turn
 
 
 class ChangedFile(Struct, frozen=True):
@@ -289,18 +289,18 @@ def list_changed_files(reader: Reader, session_id: str, limit: int) -> list[Chan
     return [ChangedFile(*row) for row in rows]
 
 
-# -- what turns used
+# -- the usage of turns
 
 _NUMBERS = (
     "c.messages, c.lower_bounds, c.input, c.output, c.cache_read, c.cache_write_5m, c.cache_write_1h, c.web_searches,"
     " c.recorded, c.progress_only, c.first_ts, c.last_ts"
 )
-# A message's key, and those of what it asked advisors, begin alike.
+# The keys of a message and of its requests to advisors have the same beginning.
 _MESSAGES = (
     f"SELECT m.id, c.key = m.key, c.session_id, c.record_id, c.rate, c.has_recorded, {_NUMBERS} FROM messages m"
     " CROSS JOIN charges c ON c.key >= m.key AND c.key <= m.key || '#advisor~' WHERE m.id BETWEEN ? AND ? ORDER BY 1"
 )
-# By its owner line, which is one of the lines between two ids. The plus signs keep SQLite from reading all that the session owns.
+# By the owner line, one of the lines between two ids. The plus signs keep SQLite from reading everything that the session owns.
 _OWNED = (
     f"SELECT c.record_id, c.rate, c.has_recorded, {_NUMBERS} FROM records r CROSS JOIN messages m ON m.id = r.message_id"
     " CROSS JOIN charges c ON c.key >= m.key AND c.key <= m.key || '#advisor~' AND +c.record_id = r.id"
@@ -309,11 +309,11 @@ _OWNED = (
 
 
 class TurnUsage(NamedTuple):
-    """What a turn or a subagent used."""
+    """The usage of a turn or a subagent."""
 
     api_messages: int
     tokens: Tokens
-    cost_usd: Decimal | None  # None where something was used and nothing of it has a price
+    cost_usd: Decimal | None  # None if something was used and nothing has a price
     is_lower_bound: bool = False  # some messages were cut off, or have no price
 
 
@@ -321,20 +321,20 @@ class Request(Struct, frozen=True):
     """One API message of a thread."""
 
     offset: int  # of its first line
-    prompt: int  # tokens that it sent: input, and what was read from and written to the cache
+    prompt: int  # tokens sent: input, cache reads and cache writes
     output: int
     model: str
 
 
 class ContextTimeline(Struct, frozen=True):
-    """All requests of a thread, and what each of its turns used, subagents included."""
+    """All requests of a thread, and the usage of each turn, subagents included."""
 
     requests: list[Request]
     turns: list[TurnUsage]
 
 
 class UsageReader:
-    """The messages that a session owns, asked for by the transcript and the place of their owner lines."""
+    """Reads the messages that a session owns, by the transcript and the place of their owner lines."""
 
     def __init__(
         self, reader: Reader, session_id: str, agents: Iterable[Agent], rates: Mapping[int, Rate] | None = None
@@ -361,9 +361,9 @@ class UsageReader:
         agents: Iterable[str] = (),
         inside: Container[int] | None = None,
     ) -> TurnUsage:
-        """What the lines from one offset up to another used, with these subagents and those that they made.
+        """The usage of the lines from one offset up to another, with these subagents and those that they started.
 
-        With `inside` only lines at these offsets count: those of a subagent in another thread's file.
+        With `inside` only lines at these offsets count, of a subagent in another thread's file.
         """
         sums = Sums()
         self._add(sums, transcript, low, high, inside)
@@ -389,7 +389,7 @@ class UsageReader:
 
 
 def read_timeline(thread: ThreadReader, starts: Sequence[int], agents: Iterable[Agent]) -> ContextTimeline:
-    """All requests and the usage of each turn of a thread whose turns begin at these offsets."""
+    """All requests and the usage of each turn of a thread whose turns start at these offsets."""
     reader, low, inside = thread.reader, thread.low, thread.inside
     rates = rates_of(reader.rows)
     aside = (
@@ -435,7 +435,7 @@ def _of_agents(reader: Reader, session_id: str) -> dict[str, Sums]:
 
 
 def _add_agents(thread: ThreadReader, starts: Sequence[int], agents: Iterable[Agent], sums: list[Sums]) -> None:
-    """Give each turn what the subagents used that it started, and those that these made."""
+    """Add to each turn the usage of the subagents that it started, and of those that these started."""
     known = {agent.agent_id: agent for agent in agents}
     if not known or not starts:
         return

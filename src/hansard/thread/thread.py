@@ -1,4 +1,4 @@
-"""One session's thread, or a subagent's, ready to be read: what every front end shows of a conversation comes from here."""
+"""The thread of a session or subagent: every front end reads conversations through it."""
 
 from __future__ import annotations
 
@@ -48,22 +48,22 @@ if TYPE_CHECKING:
     from hansard.thread.structure import ContextTimeline
 
 QUICK_TIMELINE = 1_500
-"""API messages of a session whose timeline is read in a moment."""
-_BACKLOG = 500  # entries that may wait behind a call for its result
-_DEEPEST = 30  # subagents inside each other; what is deeper is shown beside them
+"""The most API messages of a session whose timeline is read at once."""
+_BACKLOG = 500  # entries that may wait for the result of a call before them
+_DEEPEST = 30  # levels of nested subagents; deeper ones are shown separately
 
 _T = TypeVar("_T")
 
 
 class OpenedThread(Struct, frozen=True):
-    """What is known of a thread before it is read, shared by all its readers."""
+    """The state of a thread that all its readers share."""
 
     source: ThreadReader
-    made: dict[str, Any] = field(default_factory=dict)  # of it, each once
+    made: dict[str, Any] = field(default_factory=dict)  # computed values, each once
 
 
 class SessionContext:
-    """What all threads of one session share while they are read."""
+    """The state that all threads of one session share while they are read."""
 
     def __init__(
         self, store: ThreadStore, session: Session, *, pictures: bool, subagents: bool, longest: int | None
@@ -71,12 +71,12 @@ class SessionContext:
         self.store = store
         self.reader = store.reader
         self.lines: LineSource = store.record
-        self.longest = longest  # bytes of a line that is read; None: of any
+        self.longest = longest  # bytes of the longest line that is read; None: any
         self.session = session
         self.pictures = pictures
         self.subagents = subagents
-        self.open: set[str] = set()  # subagents that are being read, so that a circle ends
-        self.shown: set[str] = set()  # those that were shown where they were called
+        self.open: set[str] = set()  # subagents that are being read, to break cycles
+        self.shown: set[str] = set()  # those already shown at their call
 
     @cached_property
     def agents(self) -> tuple[Agent, ...]:
@@ -91,7 +91,7 @@ class SessionContext:
 
     @cached_property
     def usage(self) -> UsageReader:
-        """What stretches of its logs used."""
+        """Reads the usage of ranges of its logs."""
         return UsageReader(self.reader, self.session.session_id, self.agents, self.store.rates())
 
 
@@ -100,13 +100,13 @@ class Selection(Struct, frozen=True):
 
     thread: Thread
     turns: Iterator[Turn]
-    branch: int | None = None  # None: what the session went on with, and a word about the rest
+    branch: int | None = None  # None: the line that the session continued on, and a note on the rest
     earlier: int = 0
     later: int = 0
 
 
 class Thread:
-    """The conversation of a session or of a subagent; nothing of it is read before it is asked for.
+    """The conversation of a session or of a subagent; it is read lazily.
 
     If only subagents of a session remain, its thread has no log and no turns.
     """
@@ -130,13 +130,13 @@ class Thread:
         else:
             self._transcript, self._sidechain_root, self._agent_id = find_agent(family.reader, session_id, agent)
         self._branch = branch
-        self._last = (-1, 0)  # offset and number of the item before
+        self._last = (-1, 0)  # offset and number of the previous item
 
-    # -- what it is
+    # -- identity
 
     @property
     def has_log(self) -> bool:
-        """Whether there is anything to read; False if only subagents of the session remain."""
+        """Whether it has a transcript; False if only subagents of the session remain."""
         return self._transcript is not None
 
     @property
@@ -145,7 +145,7 @@ class Thread:
 
     @cached_property
     def agent(self) -> Agent | None:
-        """The subagent whose thread it is; None for the session's own."""
+        """The subagent that the thread belongs to; None for the session's own."""
         return next((agent for agent in self.agents if agent.agent_id == self._agent_id), None)
 
     @property
@@ -214,7 +214,7 @@ class Thread:
 
     @cached_property
     def _source(self) -> ThreadReader:
-        """The reader of this thread, on the connections of this context even if it came from the cache."""
+        """The thread's reader, with the connections of this context even if it came from the cache."""
         source = self._opened.source
         if self._cache is not None:
             source = copy(source)
@@ -237,16 +237,16 @@ class Thread:
 
     @property
     def starts(self) -> list[Start]:
-        """Where its turns begin; the first of them is number 1."""
+        """The starts of its turns; the first is number 1."""
         return self._starts
 
     @property
-    def _starts(self) -> list[Start]:  # for the thread itself, which asks often: not released each time
+    def _starts(self) -> list[Start]:  # for internal use, which is frequent: not released through the gate each time
         return self._once("starts", lambda: find_starts(self._source)) if self.has_log else []
 
     @property
     def not_shown(self) -> dict[str, int]:
-        """Number of records that are not shown, by kind, in the turns read last."""
+        """The number of records that are not shown, by kind, in the turns read last."""
         return dict(sorted(self._source.not_shown.items())) if self.has_log else {}
 
     def turns(self, start: int = 0, number: int = 1, end: int | None = None) -> Iterator[Turn]:
@@ -302,7 +302,7 @@ class Thread:
         return Display(self.session, thread, tuple(other.whole() for other in self.others()))
 
     def others(self) -> Iterator[Thread]:
-        """Subagents that no thread of the session read so far has called; ask when this one has been read."""
+        """Subagents that no thread read so far has called; complete once this thread was read."""
         family = self._family
         for agent in self.agents:
             if agent.agent_id not in family.shown:
@@ -316,26 +316,26 @@ class Thread:
         return Thread(self._family, agent)
 
     def entries(self, start: int = 0, end: int | None = None) -> Iterator[Entry]:
-        """Its entries from one byte offset up to another, as they were written, each call with its result."""
+        """Its entries from one byte offset up to another, in file order, each call with its result."""
         return self._source.stream(_BACKLOG, start, end)
 
     def conversation(self) -> Conversation:
         return self._source.conversation()
 
     def items(self, entries: Iterable[Entry]) -> Iterator[Item]:
-        """Some of its entries, as they are shown."""
+        """Some of its entries, for display."""
         return map(self._item, entries)
 
     # -- windows and branches
 
     @cached_property
     def windows(self) -> Windows:
-        """Stretches of it that are small enough to be drawn at once."""
+        """Ranges that are small enough to be drawn at once."""
         source = self._source
         return Windows(source.reader, source.low, [start.offset for start in self._starts], source.inside)
 
     def window(self, window: Window) -> Iterator[Turn]:
-        """The turns of a window, as the chosen branch has them; the first and the last may be parts of turns."""
+        """The turns of a window, on the chosen branch; the first and the last may be partial."""
         for turn in self.turns(window.start, window.turn, window.end):
             number = self.windows.number(turn.items[0].offset)
             items = turn.items
@@ -351,16 +351,16 @@ class Thread:
 
     @property
     def branch(self) -> int:
-        """The branch that is read; 0 is what the session went on with."""
+        """The branch that is read; 0 is the line that the session continued on."""
         return self._line.branch
 
     def shown_branch(self, branch: int, offset: int) -> int:
-        """A branch's number as it is shown: 0 for the chosen line, -1 for the line that the session continued on."""
+        """A branch's number for display: 0 for the chosen line, -1 for the line that the session continued on."""
         return 0 if self._line.holds(branch, offset) else branch or -1
 
     @property
     def forks(self) -> list[Fork]:
-        """Where prompts were replaced or answers made again."""
+        """The forks: prompts that were replaced, and answers that were made again."""
         return self._source.branches.forks
 
     def check_branch(self, branch: int | None) -> None:
@@ -378,14 +378,14 @@ class Thread:
         return list_choices(self._source)
 
     def _goes_on(self, number: int, window: Window) -> bool:
-        """Whether a turn begins in a window and ends behind it."""
+        """Whether a turn begins in a window and ends after it."""
         if window.end is None or self._starts[number - 1].offset < window.start:
             return False
         end = self._starts[number].offset if number < len(self._starts) else None
         return end is None or window.end < end
 
     def _with_usage(self, turn: Turn) -> Turn:
-        """A part of a turn with the figures of all of it; without, where so much was used that adding it up takes long."""
+        """A part of a turn with the figures of the whole turn, unless adding them up would take long."""
         told = self.outline(turn.number, turn.number)[0]
         used = TurnUsage(0, turn.tokens, None)
         if self.has_timeline():
@@ -396,7 +396,7 @@ class Thread:
     # -- figures
 
     def outline(self, first: int, last: int) -> list[OutlineTurn]:
-        """The turns from one number to another by their first words."""
+        """The outline of the turns from one number to another."""
         return read_outline(self._source, self._starts, first, last)
 
     def places(self, kind: str) -> list[int]:
@@ -404,7 +404,7 @@ class Thread:
         return self._once(f"places of {kind}", lambda: find_places(self._source, kind)) if self.has_log else []
 
     def compactions(self) -> list[Compaction]:
-        """Where it was replaced by its summary."""
+        """The places where it was replaced by a summary."""
         return read_compactions(self._source)
 
     def timeline(self) -> ContextTimeline:
@@ -413,7 +413,7 @@ class Thread:
         )
 
     def has_timeline(self) -> bool:
-        """Whether the timeline is known already, or soon read."""
+        """Whether the timeline is cached, or fast to read."""
         return (
             "timeline" in self._opened.made or max(self.session.api_messages, self.session.tool_calls) <= QUICK_TIMELINE
         )
@@ -423,7 +423,7 @@ class Thread:
         return self._family.calls
 
     def calls(self) -> ThreadCalls:
-        """Its API messages and tool calls as the ledger has them; no text is read."""
+        """Its API messages and tool calls according to the ledger, without text."""
         from hansard.thread.calls import read_calls
 
         return read_calls(self._source, self._family.calls)
@@ -442,7 +442,7 @@ class Thread:
         return list_changed_files(self._family.reader, self.session.session_id, limit)
 
     def locate(self, offset: int) -> MessageLocation:
-        """The entries at a byte of its transcript, in this thread or in one inside it."""
+        """The entries at a byte offset of its transcript, in this thread or in one inside it."""
         from hansard.thread.locate import locate
 
         return locate(self, self._family.store.record, offset)
@@ -454,7 +454,7 @@ class Thread:
         return call_of_result(self._family.reader, self.transcript, offset)
 
     def raw_line(self, offset: int, path: str | None = None, generation: int | None = None) -> RawLine:
-        """The line that holds a byte of its log, of another log of the session, or of another generation of either."""
+        """The line at a byte of its log, of another log of the session, or of another generation of either."""
         from hansard.thread.locate import find_log, find_raw_line
 
         reader = self._family.reader
@@ -465,7 +465,7 @@ class Thread:
 
     @verbatim("raw lines")
     def raw(self, line: RawLine | None = None, limit: int | None = None) -> Iterator[bytes]:
-        """The verbatim bytes of a line, or the first of them, in pieces; without a line those of the whole log."""
+        """The verbatim bytes of a line, or the first of them, in pieces; without a line, the whole log."""
         record = self._family.store.record
         if line is None:
             return record.read(self.transcript)
@@ -485,7 +485,7 @@ class Thread:
             yield lines.rest
 
     def pictures(self, entry: Entry) -> tuple[Picture, ...]:
-        """The images and documents of an entry: those that were said, or those of a call's result."""
+        """The images and documents of an entry: of its message, or of a call's result."""
         return self._pictures_of(entry)
 
     # -- entries as items
@@ -542,7 +542,7 @@ class Thread:
         )
 
     def _inside(self, agent_id: str) -> DisplayThread | None:
-        """The thread of a subagent, to be shown where it was called; None if there is none, or it is already being shown."""
+        """The thread of a subagent to show at its call; None if there is none, or it is already being shown."""
         family = self._family
         if agent_id in family.open or len(family.open) >= _DEEPEST:
             return None
@@ -556,7 +556,7 @@ class Thread:
             family.open.discard(agent_id)
 
     def _named(self, agent_id: str) -> DisplayThread | None:
-        """A subagent without what it did."""
+        """A subagent without its thread."""
         agent = next((agent for agent in self.agents if agent.agent_id == agent_id), None)
         return DisplayThread(agent, (), {}) if agent is not None else None
 
@@ -588,7 +588,7 @@ class Thread:
 
 
 def on_branch(turn: Turn, branch: int) -> Turn:
-    """What of a turn is on a branch."""
+    """The items of a turn on one branch."""
     if all(item.branch == branch for item in turn.items):
         return turn
     return replace(turn, items=tuple(item for item in turn.items if item.branch == branch))

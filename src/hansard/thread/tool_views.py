@@ -1,4 +1,4 @@
-"""Entries of a thread as parts to show: what was said, and calls by what their client says that they were given."""
+"""Entries of a thread as parts for display: messages, and calls by the inputs that their client describes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from hansard.clients.tools import (
     CellEdit,
     Edit,
     Fetch,
+    Patch,
     Plan,
     Query,
     Read,
@@ -96,7 +97,7 @@ def view(call: ToolCall, cwd: str) -> View:
 
 
 def tool_name(tool: str) -> str:
-    """A tool's name; those of MCP servers as server: tool."""
+    """A tool's display name; those of MCP servers as server: tool."""
     parts = mcp_parts(tool)
     return ": ".join(parts) if parts is not None else tool or "(no name)"
 
@@ -114,6 +115,8 @@ def _shown(call: ToolCall, use: ToolUse) -> _Shown:  # noqa: PLR0911 - one for e
             return _write(given, call.patch)
         case Edit() as given:
             return _edit(given, call.patch)
+        case Patch() as given:
+            return _patch(given, call.patch)
         case CellEdit() as given:
             return _cell(given, use)
         case Search() as given:
@@ -145,14 +148,14 @@ def _shell(given: Shell, use: ToolUse) -> _Shown:
 
 
 def _command(text: str) -> str:
-    """A shell command without the changes of directory that agents put before it."""
+    """A shell command without the leading `cd` that agents add."""
     text = text.strip()
     leading = _LEADING_CD.match(text)
     return text[leading.end() :] if leading else text
 
 
 def _numbered(use: ToolUse, path: str) -> tuple[Part, ...]:
-    """The content of a file that a tool gave with the number of each line before it."""
+    """The content of a file that a tool returned with line numbers."""
     if not use.output:
         return ()
     text = use.bare_output
@@ -165,7 +168,7 @@ def _numbered(use: ToolUse, path: str) -> tuple[Part, ...]:
     rest = ""
     if count <= ends:
         bare, count = _NUMBER.subn("", text)
-    if count <= ends:  # what follows the first line without a number is something else
+    if count <= ends:  # the text after the first line without a number is something else
         lines = text.split("\n")
         count = next(place for place, line in enumerate(lines) if not _NUMBER.match(line))
         bare = _NUMBER.sub("", "\n".join(lines[:count]))
@@ -186,8 +189,19 @@ def _edit(given: Edit, patch: str | None) -> _Shown:
     return given.path, _facts(given.facts), (Diff(patch, given.path),) if patch else ()
 
 
+def _patch(given: Patch, patch: str | None) -> _Shown:
+    if len(given.files) == 1:
+        (file,) = given.files
+        return _write(file, patch) if isinstance(file, Write) else _edit(file, patch)
+    results: list[Part] = []
+    for file in given.files:
+        _, facts, changed = _write(file, None) if isinstance(file, Write) else _edit(file, None)
+        results += (Plain(file.path), *facts, *changed)
+    return ", ".join(file.path for file in given.files), (), tuple(results)
+
+
 def _differences(edits: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """What each edit changes; if there is too much to compare, all old and all new lines."""
+    """The diff of each edit; if there is too much to compare, all old and all new lines."""
     from difflib import unified_diff
 
     left = _DIFF_LINES

@@ -116,7 +116,7 @@ def test_every_kind_can_be_asked_for(kind: str) -> None:
 def test_the_kinds_and_the_sides() -> None:
     assert list(Kind.values) == "prompt reply thinking call result title command error note reminder".split()
     assert list(Role.values) == "user assistant tool system".split()
-    assert list(Is.values) == "error fork subagent pinned live gone".split()
+    assert list(Is.values) == "error fork subagent pinned live gone freed".split()
     assert list(Has.values) == "image diff pin".split()
 
 

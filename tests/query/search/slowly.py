@@ -237,7 +237,7 @@ def fits(node: q.Node, said: Said, often: Callable[[str], int], *, friendly: boo
             return session.client == value.lower()
         case q.Title(value):
             return all(fold(word) in fold(session.title) for word in value.split())
-        case q.Is("live" | "gone" as state):
+        case q.Is("live" | "gone" | "freed" as state):
             return session.source_state == state
         case q.InSession(value):
             return session.session_id.startswith(value)

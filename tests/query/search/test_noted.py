@@ -51,7 +51,7 @@ def test_only_the_first_page_has_them_and_hits_do_not_count_them(h: Hansard) -> 
 
 def test_what_is_redacted_finds_no_note(h: Hansard) -> None:
     def prepare(text: str) -> str:
-        return text.replace("Mira", "[redacted: name]")
+        return text.replace("Mira", "[name:0a1b]")
 
     assert h.search("mira", prepare=prepare).found_notes == ()
     assert "Mira" not in h.search("gauge", prepare=prepare).found_notes[0].note

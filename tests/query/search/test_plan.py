@@ -52,6 +52,7 @@ def test_a_title_of_many_words(demo: Hansard) -> None:
 
 def _plan(h: Hansard, query: str) -> Plan:
     node = language.parse(query, now=datetime(2026, 1, 1, tzinfo=UTC), zone=UTC)
+    assert h.reader.has_text
     return make_plan(h.reader, node, IndexedWords(h.reader))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from hansard.errors import UsageError
 
@@ -24,7 +25,7 @@ _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _DAY = timedelta(days=1)
 
 
-class Span(NamedTuple):
+class Span(Struct, frozen=True):
     """A half-open interval [start, end); both are the same for a moment."""
 
     start: datetime

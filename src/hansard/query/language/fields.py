@@ -305,6 +305,7 @@ class Is(_Choice, frozen=True):
         "pinned": "in a session that you pinned",
         "live": "in a session whose files the client still has",
         "gone": "in a session whose files the client has deleted",
+        "freed": "in a session whose files `hansard free` has removed",
     }
 
 

@@ -5,14 +5,32 @@ from __future__ import annotations
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
+from hansard.lazy_regex import lazy_compile
+
 if TYPE_CHECKING:
     from hansard.model.requests import Conditions, Dated, ExplainRequest, ReportQuery
     from hansard.query.language.nodes import Node
 
 
+_FIELD = lazy_compile(r'(?<!\S)-?([A-Za-z]+):(?:"[^"]*"|\S)++')
+
+
 def query_of(request: Dated, text: str | None = None) -> Node | None:
     """A request's conditions and query text as one node; None if there are none."""
     return make_query(text, request, now=request.now or datetime.now(UTC), zone=request.zone)
+
+
+def split_fields(text: str | None) -> tuple[str, str]:
+    """The fields in a text as a query, and its words, for lists whose words have a meaning of their own."""
+    if not text or ":" not in text:
+        return "", text or ""
+    from hansard.query.language.fields import FIELDS
+
+    fields = [found for found in _FIELD.finditer(text) if found[1].lower() in FIELDS]
+    words = text
+    for found in reversed(fields):
+        words = words[: found.start()] + words[found.end() :]
+    return " ".join(found[0] for found in fields), " ".join(words.split())
 
 
 def report_query(request: ReportQuery | ExplainRequest) -> Node | None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -21,8 +20,9 @@ from hansard.query.language import And, InSession, Kind, Node, Not, Phrase
 from hansard.query.language.nodes import several
 from hansard.query.language.options import make_query
 from hansard.query.recall.candidates import SEEDS, find_candidates
-from hansard.query.recall.passages import SIZE, cut, prior, score, words_in
+from hansard.query.recall.passages import cut, is_repeated, most_for, prior, score, words_in
 from hansard.query.recall.question import Asked, Finder, asked_words, is_content, words_of
+from hansard.query.recall.windows import Piece, Window, make_windows
 from hansard.query.search.blocks import TextBlock, Texts, command_outputs, describe, name_tools
 from hansard.query.search.candidates import TALK, WORK
 from hansard.query.search.candidates import Finder as Matches
@@ -36,32 +36,28 @@ if TYPE_CHECKING:
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 
-_SAID = frozenset({"prompt", "reply"})
-_JOINED = 16  # of the best pieces that get what was said around them
-_AROUND = 3  # messages on each side at most
-_SHARE = 0.9  # each further passage of a session counts less
-_PER_SESSION = 6
 _LEFT_OUT = 8
-_LAST_REPLIES = 3
-_OUTCOMES = 4  # of the first sessions, since each must be read
+_LAST_TURNS = 3
+_OUTCOMES = 3  # of the first sessions, since each must be read
 _LIKE_WORDS, _LIKE_BLOCKS = 8, 20
+OUTCOME = 200
+"""Characters of an outcome at most."""
+
 _ANY_WORD = Phrase("word", prefix=False)  # each word of the question takes its place
 
 
-class _Piece(Struct):
-    """A piece of a block, or of several that follow each other, and its score."""
+class _Passage(Struct):
+    """A passage and its score."""
 
-    block: TextBlock
-    text: str
+    window: Window
+    block: TextBlock  # the one with the rarest words
+    words: frozenset[str]
     counts: dict[int, int]
     score: float
-    number: int = 0  # of the piece in its block
-    of: int = 1
-    others: tuple[TextBlock, ...] = ()  # whole messages around it
 
     @property
-    def keys(self) -> set[tuple[int, int]]:
-        return {(self.block.id, self.number), *((block.id, 0) for block in self.others)}
+    def text(self) -> str:
+        return "\n".join(text for _, _, text in self.window)
 
 
 class Recall:
@@ -76,6 +72,7 @@ class Recall:
         self._asked: list[Asked] = []
         self._finder = Finder(())
         self._unknown = 0.0
+        self._known: dict[tuple[int, int], tuple[list[str], dict[int, int]]] = {}
 
     def answer(self) -> Recollection:
         """The best passages by session."""
@@ -87,17 +84,18 @@ class Recall:
             own = len(words_of(self._request.question))
             self._asked = asked_words(self._request.question + self._like(matcher), vocabulary)
         self._finder = Finder(self._asked)
-        chosen: list[_Piece] = []
+        chosen: list[_Passage] = []
         left_out: list[str] = []
         matches: Counter[str] = Counter()
         is_cut = False
         if self._asked and matcher is not None:
             found = find_candidates(self._reader, matcher, self._asked)
             self._unknown = found.unknown
-            pieces = self._joined(self._pieces(self._seeds(found.blocks[: SEEDS * 4])))
+            pieces = self._pieces(self._seeds(found.blocks[: SEEDS * 4]))
             chosen = self._choose(pieces)
-            matches.update(piece.block.session_id for piece in pieces)
-            is_cut = found.rest > (chosen[-1].score if chosen else 0.0)
+            seen = {(piece.block.session_id, piece.block.id) for piece in pieces}
+            matches.update(name for name, _ in seen)
+            is_cut = most_for(found.rest) > (chosen[-1].score if chosen else 0.0)
             names = dict.fromkeys(piece.block.session_id for piece in pieces)
             left_out = [name for name in names if name not in {one.block.session_id for one in chosen}]
         return self._recollection(chosen, left_out, matches, began, own=own, is_cut=is_cut)
@@ -149,98 +147,65 @@ class Recall:
             self._shown[block.id] = text if self._request.prepare is None else self._request.prepare(text)
         return self._shown[block.id]
 
-    def _scored(self, block: TextBlock, text: str) -> tuple[dict[int, int], float]:
-        words = words_in(text)
-        counts = self._finder.count(words)
-        weight = prior(block.kind, block.at, self._now, is_aside=block.is_aside)
-        return counts, score(counts, len(words), self._asked) * weight if counts else 0.0
+    def _pieces(self, blocks: Sequence[TextBlock]) -> list[_Passage]:
+        """The passages of blocks and of what was said around them that have words of the question, best first."""
+        found = [self._scored(window) for window in make_windows(self._reader, blocks, self._text, self._is_match)]
+        return sorted(found, key=lambda piece: (-piece.score, -piece.block.id))
 
-    def _pieces(self, blocks: Sequence[TextBlock]) -> list[_Piece]:
-        """The pieces of blocks that have words of the question, best first."""
-        found: list[_Piece] = []
-        for block in sorted(blocks, key=lambda block: -block.id):  # the last line of a chunk makes the others available
-            texts = list(cut(self._text(block)))
-            for number, text in enumerate(texts):
-                counts, value = self._scored(block, text)
-                if counts:
-                    found.append(_Piece(block, text, counts, value, number, len(texts)))
-        return sorted(found, key=lambda piece: (-piece.score, -piece.block.id, piece.number))
+    def _is_match(self, piece: Piece) -> bool:
+        return bool(self._counted(*piece)[1])
 
-    def _joined(self, pieces: list[_Piece]) -> list[_Piece]:
-        """The best pieces with the messages around them that fit, scored anew."""
-        some = [piece for piece in pieces[:_JOINED] if piece.block.kind in _SAID and not piece.block.is_aside]
-        around = self._around({piece.block.id for piece in some if len(piece.text) < SIZE})
-        for piece in some:
-            self._join(piece, *around.get(piece.block.id, ((), ())))
-        return sorted(pieces, key=lambda piece: (-piece.score, -piece.block.id, piece.number))
+    def _scored(self, window: Window) -> _Passage:
+        """A window with its BM25 score; it is named after the message with the rarest words."""
+        words: list[str] = []
+        counts: Counter[int] = Counter()
+        block, most = window[0][0], 0.0
+        for one, number, text in window:
+            own, found = self._counted(one, number, text)
+            words += own
+            counts.update(found)
+            worth = sum(self._asked[number].worth for number in found)
+            if worth > most:
+                block, most = one, worth
+        value = score(counts, len(words), self._asked) * prior(block.kind, block.at, self._now)
+        return _Passage(window, block, frozenset(words), counts, value)
 
-    def _join(self, piece: _Piece, before: Sequence[TextBlock], after: Sequence[TextBlock]) -> None:
-        texts, blocks = [piece.text], []
-        room = SIZE - len(piece.text)
-        sides = [iter(after if piece.number == piece.of - 1 else ()), iter(before if piece.number == 0 else ())]
-        while sides:
-            for side in tuple(sides):
-                block = next(side, None)
-                text = self._text(block).strip() if block is not None else ""
-                if block is None or len(text) >= room:
-                    sides.remove(side)
-                    continue
-                room -= len(text) + 1
-                blocks.append(block)
-                texts.insert(len(texts) if block.id > piece.block.id else 0, text)
-        if blocks:
-            piece.text, piece.others = "\n".join(texts), tuple(blocks)
-            piece.counts, value = self._scored(piece.block, piece.text)
-            piece.score = max(piece.score, value)  # what is around it may add to a message, but does not dilute it
+    def _counted(self, block: TextBlock, number: int, text: str) -> tuple[list[str], dict[int, int]]:
+        """The words of a piece, and those of the question among them; a piece is in several windows."""
+        key = block.id, number
+        if key not in self._known:
+            words = words_in(text)
+            self._known[key] = words, self._finder.count(words)
+        return self._known[key]
 
-    def _around(self, ids: Collection[int]) -> dict[int, tuple[list[TextBlock], list[TextBlock]]]:
-        """For each block the messages before it, nearest first, and those after it."""
-        near: dict[int, tuple[list[int], list[int]]] = {}
-        for id_ in ids:
-            low, high = id_ >> OFFSET_BITS << OFFSET_BITS, (id_ >> OFFSET_BITS) + 1 << OFFSET_BITS
-            before = self._reader.rows(
-                "SELECT id FROM full.talk_docsize WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT ?",
-                (low, id_ - 1, _AROUND),
-            )
-            after = self._reader.rows(
-                "SELECT id FROM full.talk_docsize WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?",
-                (id_ + 1, high - 1, _AROUND),
-            )
-            near[id_] = [row[0] for row in before], [row[0] for row in after]
-        blocks = describe(self._reader, list({id_ for both in near.values() for side in both for id_ in side}))
-        said = {id_: block for id_, block in blocks.items() if block.kind in _SAID}
-        return {
-            id_: ([said[one] for one in before if one in said], [said[one] for one in after if one in said])
-            for id_, (before, after) in near.items()
-        }
-
-    def _choose(self, pieces: Sequence[_Piece]) -> list[_Piece]:
-        """The best pieces that do not overlap; those of a session that has some already count less."""
-        request = self._request
-        waiting = [(-piece.score, number, 0) for number, piece in enumerate(pieces)]
-        heapify(waiting)
-        chosen: list[_Piece] = []
-        used: set[tuple[int, int]] = set()
-        taken: Counter[str] = Counter()
-        while waiting and len(chosen) < request.passages:
-            _, number, known = heappop(waiting)
-            piece = pieces[number]
-            already = taken[piece.block.session_id]
-            if len(piece.keys & used) * 2 > len(piece.keys) or (piece.block.id, piece.number) in used:
+    def _choose(self, pieces: Sequence[_Passage]) -> list[_Passage]:
+        """The best pieces of not too many sessions; what is shown already is left out, for example a plan that was pasted again."""
+        names: set[str] = set()
+        shown: set[tuple[int, int]] = set()
+        chosen: list[_Passage] = []
+        for piece in pieces:
+            if len(chosen) == self._request.passages:
+                break
+            name = piece.block.session_id
+            if name not in names and len(names) == self._request.sessions:
                 continue
-            if already >= _PER_SESSION or (not already and len(taken) >= request.sessions):
+            keys = {(block.id, number) for block, number, _ in piece.window}
+            if len(keys & shown) * 2 > len(keys) or any(is_repeated(piece.words, one.words) for one in chosen):
                 continue
-            if already > known:
-                heappush(waiting, (-piece.score * _SHARE**already, number, already))
-                continue
-            piece.score *= _SHARE**already
-            taken[piece.block.session_id] += 1
-            used |= piece.keys
+            names.add(name)
+            shown |= keys
             chosen.append(piece)
         return chosen
 
     def _recollection(
-        self, chosen: list[_Piece], left_out: list[str], matches: Counter[str], began: float, *, own: int, is_cut: bool
+        self,
+        chosen: list[_Passage],
+        left_out: list[str],
+        matches: Counter[str],
+        began: float,
+        *,
+        own: int,
+        is_cut: bool,
     ) -> Recollection:
         """The answer; rarities of words count only as far as shown text has them, since others may be secrets."""
         seen = {number for piece in chosen for number in piece.counts}
@@ -248,7 +213,7 @@ class Recall:
         total = sum(worths) or 1.0
         asked = self._asked[:own]  # without those of a message to resemble
 
-        def found(piece: _Piece) -> float:
+        def found(piece: _Passage) -> float:
             return round(sum(worths[number] for number in piece.counts) / total, 2)
 
         name_tools(self._reader, [piece.block for piece in chosen])
@@ -271,7 +236,9 @@ class Recall:
                     errors,
                     tuple(self._passage(piece, found(piece)) for piece in pieces),
                     matches[name],
-                    self._outcome(transcript) if transcript is not None and len(sessions) < _OUTCOMES else "",
+                    self._outcome(transcript, pieces[0].block.id)
+                    if transcript is not None and len(sessions) < _OUTCOMES
+                    else "",
                 )
             )
         return Recollection(
@@ -284,10 +251,10 @@ class Recall:
             took_ms=round((time.perf_counter() - began) * 1000, 2),
         )
 
-    def _passage(self, piece: _Piece, found: float) -> RecalledPassage:
+    def _passage(self, piece: _Passage, found: float) -> RecalledPassage:
         block = piece.block
         client = client_of(block.client) if block.client else None
-        kinds = [block.kind, *(other.kind for other in piece.others)]
+        kinds = [block.kind, *(one.kind for one, _, _ in piece.window)]
         return RecalledPassage(
             session_id=block.session_id,
             uuid=block.uuid,
@@ -314,16 +281,28 @@ class Recall:
             )
         }
 
-    def _outcome(self, transcript: int) -> str:
-        """The latest of a session's last replies that has words of the question, or the very last."""
-        low, high = transcript << OFFSET_BITS, (transcript + 1 << OFFSET_BITS) - 1
-        rows = self._reader.rows(
-            "SELECT rowid FROM full.talk WHERE talk MATCH 'mark : kindreply' AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?",
-            (low, high, _LAST_REPLIES),
-        )
-        blocks = describe(self._reader, [row[0] for row in rows])
-        pieces = self._pieces([block for block in blocks.values() if block.kind == "reply"])
-        if pieces:
-            return max(pieces, key=lambda piece: (piece.block.id, piece.score)).text
-        last = max(blocks, default=None)
-        return next(cut(self._text(blocks[last])), "") if last is not None else ""
+    def _outcome(self, transcript: int, passage: int) -> str:
+        """What a session came to: of the replies that end the passage's turn and the last turns, the piece that answers best.
+
+        Without a word of the question in them it is the beginning of the very last.
+        """
+        blocks = describe(self._reader, ends_of_turns(self._reader, transcript, passage, _LAST_TURNS))
+        best, found = 0.0, ""
+        for block in sorted(blocks.values(), key=lambda block: -block.id):
+            for piece in cut(self._text(block), OUTCOME):
+                words = words_in(piece)
+                value = score(self._finder.count(words), len(words), self._asked)
+                if value > best or not found:
+                    best, found = value, piece
+        return found
+
+
+def ends_of_turns(reader: Reader, transcript: int, block: int, most: int) -> list[int]:
+    """The last reply of the turn that a block is in, and of the last turns of its transcript, at most `most`."""
+    low, high = transcript << OFFSET_BITS, (transcript + 1 << OFFSET_BITS) - 1
+    said = "SELECT rowid FROM full.talk WHERE talk MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid"
+    prompts = reader.rows(f"{said} DESC LIMIT ?", ("mark : kindprompt", low, high, most))
+    following = reader.rows(f"{said} LIMIT 1", ("mark : kindprompt", block + 1, high))
+    ends = [high, *(row[0] for row in prompts), *(row[0] for row in following)]
+    found = (next(reader.rows(f"{said} DESC LIMIT 1", ("mark : kindreply", low, end)), None) for end in ends)
+    return sorted({row[0] for row in found if row is not None})

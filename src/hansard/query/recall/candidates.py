@@ -28,7 +28,7 @@ SEEDS = 40
 """Blocks that are read."""
 
 _BUDGET = {TALK: 10_000, WORK: 10_000, TITLES: 1_000}  # postings
-_WEIGHTS = {TALK: 1.0, WORK: 0.5, TITLES: 1.0}
+_WEIGHTS = {TALK: 1.0, WORK: 0.8, TITLES: 1.0}
 _SAMPLE = 60
 _SIZED = 1000  # of the best, whose lengths are looked up
 _SATURATION, _LENGTH, _AVERAGE, _LONGEST = 1.2, 0.75, 100, 500

@@ -1,4 +1,4 @@
-"""Passages: pieces of some 700 characters, cut at the borders of lines and sentences, and scored by BM25."""
+"""Passages: pieces of some 900 characters, cut at the borders of lines and sentences, and scored by BM25."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from hansard.lazy_regex import lazy_compile
 if TYPE_CHECKING:
     from hansard.query.recall.question import Asked
 
-SIZE = 700
+SIZE = 900
 """Characters of a passage."""
 
 _LONGEST_TEXT = 200_000  # characters of a block that are cut into passages
 _SATURATION, _LENGTH = 1.2, 0.75  # k1 and b of BM25
-_AVERAGE = 100  # words of a passage
+_AVERAGE = 130  # words of a passage
+_REPEATED = 0.85  # of the words
 _SENTENCE = lazy_compile(r"[.!?:;]\s|[\u3002\uff01\uff1f]")
 _WORD = lazy_compile(r"[a-z0-9]+")
 _ANY_WORD = lazy_compile(r"[^\W_]+")
 
 # Tool calls and thoughts repeat much that nobody said.
-KIND_WEIGHT = {"thinking": 0.7, "call": 0.5}
-ASIDE_WEIGHT = 0.75
+KIND_WEIGHT = {"thinking": 0.8, "call": 0.7}
 _AGE, _HALF_LIFE, _DAY = 0.1, 90.0, 86_400_000  # recency only decides between passages that are nearly as good
 
 
@@ -34,11 +34,20 @@ def score(counts: dict[int, int], length: int, asked: Sequence[Asked]) -> float:
     return sum(asked[number].worth * often * (_SATURATION + 1) / (often + long) for number, often in counts.items())
 
 
-def prior(kind: str, at: int | None, now: int, *, is_aside: bool) -> float:
+def most_for(worth: float) -> float:
+    """The score that words of this worth cannot exceed."""
+    return worth * (_SATURATION + 1)
+
+
+def prior(kind: str, at: int | None, now: int) -> float:
     """The weight of a text by its kind and age, regardless of its words."""
     age = max(0, now - at) / _DAY if at is not None else 1000.0
-    weight = KIND_WEIGHT.get(kind, 1.0) * (ASIDE_WEIGHT if is_aside else 1.0)
-    return weight * (1 - _AGE * (1 - math.pow(0.5, age / _HALF_LIFE)))
+    return KIND_WEIGHT.get(kind, 1.0) * (1 - _AGE * (1 - math.pow(0.5, age / _HALF_LIFE)))
+
+
+def is_repeated(words: frozenset[str], others: frozenset[str]) -> bool:
+    """Whether a passage says hardly more than another."""
+    return len(words & others) > _REPEATED * len(words)
 
 
 def cut(text: str, size: int = SIZE) -> Iterator[str]:

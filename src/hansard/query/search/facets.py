@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, tzinfo
 from itertools import islice
@@ -22,14 +23,52 @@ MOST = 20_000
 _AT_ONCE = 2000
 
 
+class FacetCounts:
+    """Texts counted by what they have."""
+
+    def __init__(self) -> None:
+        self._projects: Counter[str] = Counter()
+        self._tools: Counter[str] = Counter()
+        self._kinds: Counter[str] = Counter()
+        self._models: Counter[str] = Counter()
+        self._clients: Counter[str] = Counter()
+        self._quarters: Counter[int] = Counter()
+
+    def add(
+        self, project: str, models: Sequence[str], client: str, *, kind: str, tool: str | None, at: int | None
+    ) -> None:
+        """Count a text; project, models and client are those of its session."""
+        self._projects[project] += 1
+        self._clients[client] += 1
+        self._models.update(models)
+        self._kinds[kind] += 1
+        if tool:
+            self._tools[tool] += 1
+        if at is not None:
+            self._quarters[at // QUARTER] += 1
+
+    def facets(self, zone: tzinfo | None, *, counted: int, truncated: bool) -> Facets:
+        """The counts; days and months are in `zone`."""
+        by_day = _by_day(self._quarters, zone)
+        months: Counter[str] = Counter()
+        for day, count in by_day.items():
+            months[day[:7]] += count
+        return Facets(
+            project=_most(self._projects),
+            tool=_most(self._tools),
+            kind=_most(self._kinds),
+            month=tuple(sorted(months.items(), reverse=True)),
+            counted=counted,
+            truncated=truncated,
+            model=_most(self._models),
+            client=_most(self._clients),
+            day=tuple(sorted(by_day.items(), reverse=True)),
+        )
+
+
 def count_facets(reader: Reader, finder: Finder, *, most: int = MOST, zone: tzinfo | None = UTC) -> Facets:
     """Count the newest matches, at most `most` of them; days and months are in `zone`."""
-    projects: Counter[str] = Counter()
-    tools: Counter[str] = Counter()
-    kinds: Counter[str] = Counter()
-    models: Counter[str] = Counter()
-    clients: Counter[str] = Counter()
-    quarters: Counter[int] = Counter()
+    counts = FacetCounts()
     known: dict[str, tuple[str, list[str], str]] = {}
     ids = finder.ids()
     counted = 0
@@ -43,30 +82,8 @@ def count_facets(reader: Reader, finder: Finder, *, most: int = MOST, zone: tzin
                     "SELECT project, models, client FROM sessions WHERE session_id = ?", (block.session_id,)
                 )
                 known[block.session_id] = (row[0], json.loads(row[1]), row[2]) if row else ("", [], "")
-            project, session_models, client = known[block.session_id]
-            projects[project] += 1
-            clients[client] += 1
-            models.update(session_models)
-            kinds[block.kind] += 1
-            if block.tool:
-                tools[block.tool] += 1
-            if block.at is not None:
-                quarters[block.at // QUARTER] += 1
-    by_day = _by_day(quarters, zone)
-    months: Counter[str] = Counter()
-    for day, count in by_day.items():
-        months[day[:7]] += count
-    return Facets(
-        project=_most(projects),
-        tool=_most(tools),
-        kind=_most(kinds),
-        month=tuple(sorted(months.items(), reverse=True)),
-        counted=counted,
-        truncated=next(ids, None) is not None,
-        model=_most(models),
-        client=_most(clients),
-        day=tuple(sorted(by_day.items(), reverse=True)),
-    )
+            counts.add(*known[block.session_id], kind=block.kind, tool=block.tool, at=block.at)
+    return counts.facets(zone, counted=counted, truncated=next(ids, None) is not None)
 
 
 def _by_day(quarters: Counter[int], zone: tzinfo | None) -> Counter[str]:

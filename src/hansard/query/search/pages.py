@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from heapq import heapify, heappop, heappush
 from itertools import islice
@@ -101,6 +101,10 @@ class Search:
                 for leg in self.plan.legs:
                     leg.rows.append(NOT_PRINTED)
         self.finder = Finder(reader, self.plan)
+
+    def all_ids(self) -> Iterator[int]:
+        """Every matching block, unranked; lines of the prompt history too whose prompts are in a transcript."""
+        return Finder(self._reader, self.plan, all_typed=True).ids()
 
     def page(self, record: Record | None) -> SearchPage:
         began = time.perf_counter()

@@ -79,7 +79,7 @@ class Plan(Struct):
     has_reminders: bool = False  # it names the client's reminders to the model, which are not found otherwise
 
 
-class _Atoms:
+class Atoms:
     """The parts of one alternative, before they become SQL."""
 
     __slots__ = ("fields", "texts")
@@ -88,26 +88,36 @@ class _Atoms:
         self.texts = texts
         self.fields = fields
 
-    def __add__(self, other: _Atoms) -> _Atoms:
-        return _Atoms(self.texts + other.texts, self.fields + other.fields)
+    @property
+    def said(self) -> Node:
+        """The words, and the fields that the full text has marks of."""
+        return _joined(self.texts)
+
+    def __add__(self, other: Atoms) -> Atoms:
+        return Atoms(self.texts + other.texts, self.fields + other.fields)
 
 
 def make_plan(reader: Reader, node: Node, vocabulary: Vocabulary) -> Plan:
     """Turn a parsed query into a plan for the indexes."""
-    notes = list(_notes(node))
-    wanted = without_empty(node)
+    wanted, notes = prepare(node)
     if wanted is None:
         return Plan([], notes)
-    if sum(map(_length, walk(wanted))) > MOST_TOKENS:
-        raise UsageError(f"this query is too long: it has over {MOST_TOKENS} words; search for part of it")
     spell = Speller.for_query(wanted, vocabulary)
-    with_own = _names_own_tools(wanted)
+    with_own = names_own_tools(wanted)
     legs = [_leg(reader, atoms, spell, with_own=with_own) for atoms in alternatives(wanted)]
     has_reminders = any(isinstance(part, Kind) and part.value == "reminder" for part in walk(wanted))
     return Plan(legs, [*notes, *_cut(spell.cut)], bool(spell.cut), has_reminders)
 
 
-def _names_own_tools(node: Node) -> bool:
+def prepare(node: Node) -> tuple[Node | None, list[str]]:
+    """The query without what finds nothing, None if nothing is left, and what the user should know about it."""
+    wanted = without_empty(node)
+    if wanted is not None and sum(map(_length, walk(wanted))) > MOST_TOKENS:
+        raise UsageError(f"this query is too long: it has over {MOST_TOKENS} words; search for part of it")
+    return wanted, list(_notes(node))
+
+
+def names_own_tools(node: Node) -> bool:
     """Whether a query names Hansard's own tools, or a session to search in; otherwise their calls and results are left out.
 
     They repeat questions that were asked about the history, and what was found.
@@ -174,10 +184,10 @@ def _is_text_leaf(node: Node) -> bool:
     return meaning_of(node).mark is not None
 
 
-def alternatives(node: Node, *, negated: bool = False) -> list[_Atoms]:
+def alternatives(node: Node, *, negated: bool = False) -> list[Atoms]:
     """The node as an OR of ANDs; what FTS5 can answer stays whole."""
     if is_text(node):
-        return [_Atoms(texts=((node, negated),))]
+        return [Atoms(texts=((node, negated),))]
     if isinstance(node, Not):
         return alternatives(node.node, negated=not negated)
     if isinstance(node, And | Or):
@@ -185,13 +195,13 @@ def alternatives(node: Node, *, negated: bool = False) -> list[_Atoms]:
         if isinstance(node, Or) != negated:
             found = [atoms for part in parts for atoms in part]
         else:
-            found = [_Atoms()]
+            found = [Atoms()]
             for part in parts:
                 found = [one + other for one in found for other in part]
                 _check(len(found))
         _check(len(found))
         return found
-    return [_Atoms(fields=((_field(node), negated),))]
+    return [Atoms(fields=((_field(node), negated),))]
 
 
 def _field(node: Node) -> Field:
@@ -242,9 +252,9 @@ class Speller:
         return spellings(node.text, self._vocabulary) if friendly else [as_typed(node.text)], False
 
 
-def _leg(reader: Reader, atoms: _Atoms, spell: Speller, *, with_own: bool) -> Leg:
+def _leg(reader: Reader, atoms: Atoms, spell: Speller, *, with_own: bool) -> Leg:
     leg = Leg()
-    leg.match = _Expression(spell, leg.terms).of(_joined(atoms.texts))
+    leg.match = _Expression(spell, leg.terms).of(atoms.said)
     if not with_own:
         leg.match = f'({leg.match} NOT mark : "{tool_mark(OWN_SERVER)}")'
     if _height(leg.match) > _HIGHEST:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from hansard.model.placeholders import PLACEHOLDER
 from hansard.query.language import And, Everything, Near, Node, Not, Or, Phrase, Word, walk
 from hansard.query.search.excerpts import Marker
 from hansard.query.search.plan import Speller, Term, without_empty
@@ -16,9 +17,6 @@ from hansard.query.search.plan import Speller, Term, without_empty
 if TYPE_CHECKING:
     from hansard.query.search.blocks import TextBlock, Texts
     from hansard.query.search.spellings import Vocabulary
-
-REDACTED = "[redacted: "
-"""What replaces a secret in a shown text."""
 
 _MOST_TEXTS = 400  # read for one page
 
@@ -50,7 +48,7 @@ class Screen:
         """Whether a secret is replaced in the shown text of a match; None if it does not match."""
         self._looked_at += 1
         text = self.text(block)
-        is_redacted = REDACTED in text
+        is_redacted = PLACEHOLDER.search(text) is not None
         if (is_redacted or self._excludes) and not self._holds(self._node, text):
             return None
         self._shown[block.id] = text
