@@ -18,7 +18,8 @@ from hansard.export.sheets import cell
 from hansard.model.serialize import plain
 from hansard.model.sessions import Session
 from hansard.sql.table import Table
-from hansard.sql.views import VIEWS, Type
+from hansard.sql.view import Type
+from hansard.sql.views import VIEWS
 from tests.cli.conftest import SESSION, said, write_log
 
 duckdb: Any = pytest.importorskip("duckdb")

@@ -190,7 +190,7 @@ def test_shades_of_a_year() -> None:
     days[TODAY - timedelta(days=20)] = Amount(None, partly=True)
 
     drawn = parsed(
-        draw_year(days, TODAY - timedelta(days=30), TODAY, told=lambda amount: f"${amount.size}", label="x", lead=str)
+        draw_year(days, TODAY - timedelta(days=30), TODAY, text=lambda amount: f"${amount.size}", label="x", href=str)
     )
 
     kinds = {rect.get("class") for rect in drawn.iter("rect")}

@@ -15,6 +15,7 @@ class ExportedFile(Struct, frozen=True):
     session_id: str | None  # None: an index, a table, or several sessions
     action: str  # written, unchanged, removed
     bytes: int
+    redacted: int = 0  # secrets that were replaced in what it was made from
 
 
 class NotExported(Struct, frozen=True):
@@ -37,3 +38,5 @@ class Exported(Struct, frozen=True):
     files: tuple[ExportedFile, ...]
     failed: tuple[NotExported, ...]
     not_included: tuple[str, ...] = ()  # what sessions have and files of this format do not
+    redaction: str = "off"  # on, strict
+    redacted: int = 0  # secrets that were replaced in the written files

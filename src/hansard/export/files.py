@@ -1,4 +1,4 @@
-"""Writing files: under a temporary name first, private, and never into a source root."""
+"""Writing files atomically and privately, never into a source root."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 
 from hansard.errors import HansardError, UsageError
@@ -16,6 +16,7 @@ from hansard.sources.names import printable
 _BUFFER = 1 << 18
 _TEMPORARY = re.compile(r"\.hansard-[0-9a-f]{16}\.tmp")
 _STALE = 3600  # seconds
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
 class NotWritten(HansardError):
@@ -55,7 +56,7 @@ def make_folder(path: str) -> None:
 
 
 def remove_remains(folder: str, *, whole: bool = False) -> None:
-    """Remove what an export that was killed left half written; one that may still be at work keeps its files.
+    """Remove temporary files of killed exports, but not of one that may still be running.
 
     `whole`: of any age, and in image folders too.
     """
@@ -76,13 +77,12 @@ def temporary_beside(path: str) -> str:
 
 
 def write_file(path: str, pieces: Iterable[bytes]) -> tuple[int, int, str]:
-    """Write a file, all of it or nothing; gives its size, its time and its SHA-256."""
+    """Write a file atomically; returns size, mtime and SHA-256."""
     temporary = temporary_beside(path)
     digest = sha256()
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     try:
         try:
-            handle = os.open(temporary, flags, FILE_MODE)
+            handle = os.open(temporary, _CREATE, FILE_MODE)
         except OSError as error:
             raise not_written(path, error) from error
         with open(handle, "wb", buffering=0) as file:
@@ -94,15 +94,30 @@ def write_file(path: str, pieces: Iterable[bytes]) -> tuple[int, int, str]:
                         rest = rest[file.write(rest) :]
                 except OSError as error:
                     raise not_written(path, error) from error
-        return take_over(temporary, path, digest.hexdigest())
+        return move_into_place(temporary, path, digest.hexdigest())
     except BaseException:
         with suppress(OSError):
             os.unlink(temporary)
         raise
 
 
-def take_over(temporary: str, path: str, digest: str) -> tuple[int, int, str]:
-    """Give a finished file its name; gives its size, its time and its SHA-256."""
+@contextmanager
+def temporary_file(path: str) -> Iterator[str]:
+    """A private empty file beside `path` that another library fills; it takes the name at the end, or is removed."""
+    made = temporary_beside(path)
+    try:
+        try:
+            os.close(os.open(made, _CREATE, FILE_MODE))  # private from its first moment
+        except OSError as error:
+            raise not_written(path, error) from error
+        yield made
+    finally:
+        with suppress(OSError):
+            os.unlink(made)
+
+
+def move_into_place(temporary: str, path: str, digest: str) -> tuple[int, int, str]:
+    """Rename a finished file into place; returns size, mtime and SHA-256."""
     try:
         os.replace(temporary, path)
         status = os.stat(path)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 DRAWN = ("html", "markdown", "json", "jsonl")
 SHARED = ("atif", "traces", "otlp")
-"""Formats for other people's tools: secrets are redacted unless the request says otherwise."""
+"""Formats for other people's tools."""
 TABULAR = ("csv", "parquet")
 FORMATS = (*DRAWN, *TABULAR, *SHARED)
 LINES = ("jsonl", "otlp")
@@ -62,7 +62,7 @@ def find_format(given: str | None, to: str) -> str:
 
 
 def is_file(to: str, form: str) -> bool:
-    """Whether a place means one file of that format, and not a folder."""
+    """Whether a path names one file of that format, not a folder."""
     return to.lower().endswith(ENDINGS[form]) and not os.path.isdir(to)
 
 
@@ -101,7 +101,7 @@ def draw(
 
 
 def not_included(form: str) -> tuple[str, ...]:
-    """What sessions have and files of a format do not; empty for Hansard's own formats."""
+    """What a format leaves out; empty for Hansard's own."""
     if form not in SHARED:
         return ()
     found: tuple[str, ...] = import_module(f"hansard.render.{form}").NOT_INCLUDED
@@ -109,7 +109,7 @@ def not_included(form: str) -> tuple[str, ...]:
 
 
 def _kept(picture: Picture, keep: Keep) -> str | None:
-    """The address of a picture beside the file; None where its data makes no sense."""
+    """Store a picture beside the file; returns its address, or None if its data is invalid."""
     try:
         content = base64.b64decode(picture.data, validate=False)
     except (binascii.Error, ValueError):

@@ -27,7 +27,7 @@ SINGLE = "exports.json"
 _VERSION = 1
 _LARGEST = 1 << 28
 LOCK = ".hansard-export.lock"
-_BRIEFLY = 10.0  # seconds that the list of single files may be held by others
+_LOCK_SECONDS = 10.0  # seconds that the list of single files may be held by others
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,7 @@ class Written:
     size: int
     mtime_ns: int
     sha256: str
+    redacted: int = 0  # secrets that were replaced in it
 
 
 class Manifest:
@@ -71,7 +72,7 @@ class Manifest:
         return not known.fingerprint or self._as_written(path, known)
 
     def is_current(self, path: str, fingerprint: str) -> bool:
-        """Whether a file is there and was made from just that."""
+        """Whether a file exists and has this fingerprint."""
         known = self.files.get(path)
         return known is not None and known.fingerprint == fingerprint and os.path.isfile(self.where(path))
 
@@ -82,8 +83,8 @@ class Manifest:
         self.files[path] = replace(known, fingerprint="") if known is not None else nothing
 
     @property
-    def is_broken_off(self) -> bool:
-        """Whether an export was killed while it wrote files."""
+    def is_incomplete(self) -> bool:
+        """Whether an export was killed while writing."""
         return any(not written.fingerprint for written in self.files.values())
 
     def save(self) -> bool:
@@ -92,11 +93,15 @@ class Manifest:
         if self.files == self._known:
             return False
         with held(self.path + ".lock", self.path):
-            self._join()
-            return self._write()
+            return self.save_held()
 
-    def _join(self) -> None:
-        """Take over what other exports of single files wrote meanwhile."""
+    def save_held(self) -> bool:
+        """Write the list of single files, whose lock the caller holds."""
+        self._merge()
+        return self._write()
+
+    def _merge(self) -> None:
+        """Merge what other exports of single files wrote meanwhile."""
         _, others, self._saved = self._read()
         for path in self.files.keys() | self._known.keys():
             mine, theirs = self.files.get(path), others.get(path)
@@ -155,8 +160,9 @@ class Manifest:
         }
         for path, facts in _pairs(value.get("files")):
             if isinstance(facts, dict) and (not self.base or _is_inside(path)):
-                kinds = (str, str, str, int, int, str)
-                values: Any = [facts.get(name) for name in Written.__slots__]
+                kinds = (str, str, str, int, int, str, int)
+                # Older versions did not count what they redacted.
+                values: Any = [facts.get(name, 0 if name == "redacted" else None) for name in Written.__slots__]
                 if all(isinstance(item, kind) for item, kind in zip(values, kinds, strict=True)):
                     files[path] = Written(*values)
         return names, files, text
@@ -196,7 +202,7 @@ def locked(folder: str, manifest: str, wait_seconds: float) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def held(path: str, what: str, wait_seconds: float = _BRIEFLY) -> Iterator[None]:
+def held(path: str, what: str, wait_seconds: float = _LOCK_SECONDS) -> Iterator[None]:
     """Hold a lock; raises StoreBusy when another process holds it and does not let go in time."""
     with contextlib.ExitStack() as stack:
         try:

@@ -26,7 +26,7 @@ _LETTERS = str.maketrans(
 
 
 def slug(title: str) -> str:
-    """A title as lower-case words of ASCII with hyphens, cut between words; `untitled` where nothing is left of it."""
+    """A title as lower-case ASCII words with hyphens, cut between words; `untitled` if nothing is left."""
     folded = unicodedata.normalize("NFKD", clean(title[:_LOOKED_AT]).lower().translate(_LETTERS))
     plain = "".join(letter for letter in folded if not unicodedata.combining(letter))
     words = _OTHERS.sub("-", plain.lower()).strip("-")
@@ -57,14 +57,14 @@ def name_sessions(sessions: Iterable[Session], known: Mapping[str, str]) -> dict
     for session in sorted(new, key=lambda session: session.session_id):
         day = "undated" if session.started_at is None else session.started_at.date().isoformat()
         stem = f"{day}-{slug(session.title)}"
-        name = next(free for tail in _tails(session.session_id) if (free := f"{stem}-{tail}") not in taken)
+        name = next(free for tail in _suffixes(session.session_id) if (free := f"{stem}-{tail}") not in taken)
         taken[name] = session.session_id
         names[session.session_id] = name
     return names
 
 
-def _tails(session_id: str) -> Iterable[str]:
-    """More and more of an id, and at last something that no other id gives."""
+def _suffixes(session_id: str) -> Iterable[str]:
+    """Longer and longer prefixes of an id, and finally its digest."""
     letters = _OTHERS.sub("", session_id.lower())
     digest = sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()
     if not letters:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from hansard.errors import HansardError, UsageError
 from hansard.export import formats
 from hansard.export.files import NotWritten, digest_of, make_folder, write_file
+from hansard.model.gate import count_anew, replaced
 from hansard.sources.names import printable
 from hansard.workers import Worker
 
@@ -35,6 +36,7 @@ class RenderedSession:
 
     file: Stamp
     assets: dict[str, Stamp] = field(default_factory=dict)  # by their names in the folder of assets
+    redacted: frozenset[str] = frozenset()  # fingerprints of the secrets that were replaced
 
 
 class Drawer:
@@ -55,10 +57,14 @@ class Drawer:
             assets[name] = _keep(folder, name, content)
             return f"{os.path.basename(folder)}/{name}"
 
-        return RenderedSession(write_file(path, self.pieces(session, keep)), assets)
+        count_anew(self.store.redact)
+        file = write_file(path, self.pieces(session, keep))
+        return RenderedSession(file, assets, replaced(self.store.redact))
 
     def pieces(self, session: Session, keep: Callable[[str, bytes], str]) -> Iterator[bytes]:
-        return formats.draw(self.form, self.store.read(session), keep, zone=self.zone, home=self.home)
+        if self.store.redact is not None:  # a title that was redacted before would not be counted
+            session = self.store.find(session.session_id)
+        yield from formats.draw(self.form, self.store.read(session), keep, zone=self.zone, home=self.home)
 
 
 def assets_of(path: str) -> str:
@@ -84,21 +90,21 @@ def _keep(folder: str, name: str, content: bytes) -> Stamp:
     return write_file(place, [content])
 
 
-def draw_sessions(channel: Channel, home: str, form: str, zone: str, list_address: str, redacts: bool) -> None:
+def draw_sessions(channel: Channel, home: str, form: str, zone: str, list_address: str, mode: str) -> None:
     """A worker: draw each session that comes in, by its id and the path of its file; the answer is what was written, or why not."""
     from zoneinfo import ZoneInfo
 
-    from hansard.guard.redaction import redact
+    from hansard.secrets.redactor import store_redactor
     from hansard.thread.store import ThreadStore
 
     gc.freeze()  # what is imported stays
-    with closing(ThreadStore.open(home, redact if redacts else None)) as store:
+    with closing(ThreadStore.open(home, store_redactor(home, mode))) as store:
         drawer = Drawer(store, form, zone=ZoneInfo(zone), home=list_address)
         while (task := channel.receive()) is not None:
             session_id, path = task
             try:
                 drawn = drawer.draw(store.find(session_id), path)
-                channel.send(drawn.file, drawn.assets)
+                channel.send(drawn.file, drawn.assets, list(drawn.redacted))
             except NotWritten:
                 raise
             except Exception as error:  # noqa: BLE001 - one session that cannot be drawn must not stop the others
@@ -166,7 +172,7 @@ def _helpers(drawer: Drawer, waiting: deque[Task], answers: SimpleQueue[Any]) ->
     helpers: list[_Helper] = []
     if zone is None:
         return helpers
-    job = (drawer.store.home, drawer.form, zone, drawer.home, drawer.store.redact is not None)
+    job = (drawer.store.home, drawer.form, zone, drawer.home, getattr(drawer.store.redact, "mode", "off"))
     with contextlib.suppress(OSError):
         for _ in range(count):
             helpers.append(_Helper(job, waiting, answers))  # noqa: PERF401 - those that could be started stay
@@ -176,7 +182,7 @@ def _helpers(drawer: Drawer, waiting: deque[Task], answers: SimpleQueue[Any]) ->
 class _Helper:
     """A process that draws, and the thread that listens to it."""
 
-    def __init__(self, job: tuple[str | bool, ...], waiting: deque[Task], answers: SimpleQueue[Any]) -> None:
+    def __init__(self, job: tuple[str, ...], waiting: deque[Task], answers: SimpleQueue[Any]) -> None:
         self._worker = Worker("hansard.export.pool:draw_sessions", *job)
         self._thread = threading.Thread(target=self._listen, args=(waiting, answers), daemon=True)
         self._thread.start()
@@ -195,8 +201,8 @@ class _Helper:
         self._worker.send(session.session_id, path)
         try:
             match self._worker.receive():
-                case (file, assets):
-                    return RenderedSession(file, assets)
+                case (file, assets, redacted):
+                    return RenderedSession(file, assets, frozenset(redacted))
                 case (why,):
                     return HansardError(why)
         except HansardError as error:  # the worker ended with it
@@ -204,7 +210,7 @@ class _Helper:
         return None
 
     def close(self) -> None:
-        """Stop it; what it was drawing leaves nothing but a temporary file."""
+        """Kill the process; it leaves at most a temporary file."""
         self._worker.kill()  # what it still draws is not needed
         self._thread.join()
         self._worker.close()

@@ -24,10 +24,12 @@ from typing import TYPE_CHECKING
 from hansard.errors import HansardError, NotFound, UsageError, WouldOverwrite
 from hansard.export import Exported, ExportedFile, NotExported, formats
 from hansard.export.files import NotWritten, make_folder, refuse_roots, remove_remains, write_file
+from hansard.export.known import note_folder
 from hansard.export.manifest import NAME, SINGLE, Manifest, Written, locked
 from hansard.export.names import name_sessions
 from hansard.export.pool import Drawer, RenderedSession, assets_of, draw_all, reason
 from hansard.model.calendar import Zone, find_zone
+from hansard.model.gate import count_anew, replaced
 from hansard.sources.names import printable
 
 if TYPE_CHECKING:
@@ -81,8 +83,9 @@ def export(
         return run()
     with locked(work.to, work.manifest.path, _WAIT):
         work.manifest.reload()
-        if work.manifest.is_broken_off:
+        if work.manifest.is_incomplete:
             remove_remains(work.to, whole=True)
+        note_folder(home, work.to)
         return run()
 
 
@@ -120,9 +123,11 @@ class Export:
         self._refuse_odd_place()
         place = os.path.join(home, SINGLE) if self.single else os.path.join(self.to, NAME)
         self.manifest = Manifest(place, single=self.single)
-        self.fingerprints = store.fingerprints(_code() + (" redacted" if store.redact is not None else ""))
+        self.fingerprints = store.fingerprints(f"{_code()} {getattr(store.redact, 'version', '')}")
         self.files: list[ExportedFile] = []
         self.failed: list[NotExported] = []
+        self.listed = replaced(store.redact)  # secrets in the list of sessions
+        self._redacted: set[str] = set()  # fingerprints of secrets
         self._drawn_now: set[str] = set()  # sessions
         self._kept: set[str] = set()  # pictures that their files show
         self._saved_at = time.monotonic()
@@ -152,7 +157,7 @@ class Export:
         due = self._due(sessions, names)
         listed = self.form in ("html", "markdown") and not self.single
         index = "index" + formats.ENDINGS[self.form][0]
-        self.refuse_strangers([path for _, path, _ in due] + ([index] if listed else []))
+        self.refuse_foreign_files([path for _, path, _ in due] + ([index] if listed else []))
         due = [entry for entry in due if self._is_free(entry[0], entry[1])]
         try:
             if due:
@@ -195,11 +200,11 @@ class Export:
         for (session, _), drawn in draw_all(self._drawer(), tasks):
             path, fingerprint = known[session.session_id]
             if isinstance(drawn, str):
-                self._give_up(path)
+                self._forget_file(path)
                 self.failed.append(NotExported(session.session_id, drawn))
             else:
                 self._keep(session.session_id, assets_of(path), drawn)
-                self.note_written(path, session.session_id, fingerprint, drawn.file)
+                self.note_written(path, session.session_id, fingerprint, drawn.file, drawn.redacted)
             done += session.bytes
             if progress is not None:
                 progress(done, total)
@@ -268,11 +273,11 @@ class Export:
     # -- files
 
     def write_one(self, path: str, fingerprint: str, write: Callable[[], None]) -> None:
-        """Write a file that is of no single session, if it is not current."""
+        """Write a file of several sessions, unless it is current."""
         if not self.force and self.manifest.is_current(path, fingerprint):
             self._note(path, None, "unchanged")
             return
-        self.refuse_strangers([path])
+        self.refuse_foreign_files([path])
         if not self.force and not self.manifest.is_ours(path):
             raise WouldOverwrite(
                 f"{printable(self.manifest.where(path))} was changed since it was exported. Use --force to replace it"
@@ -282,33 +287,43 @@ class Export:
         self.manifest.save()
         write()
 
-    def note_written(self, path: str, session_id: str, fingerprint: str, written: tuple[int, int, str]) -> None:
-        """Take a file that is complete into the manifest."""
-        self.manifest.files[path] = Written(session_id, self.form, fingerprint, *written)
+    def note_written(
+        self,
+        path: str,
+        session_id: str,
+        fingerprint: str,
+        written: tuple[int, int, str],
+        redacted: frozenset[str] = frozenset(),
+    ) -> None:
+        """Record a finished file in the manifest."""
+        self._redacted |= redacted
+        self.manifest.files[path] = Written(session_id, self.form, fingerprint, *written, redacted=len(redacted))
         self._note(path, session_id or None, "written")
         if time.monotonic() - self._saved_at > SAVE_SECONDS:
             self.manifest.save()
             self._saved_at = time.monotonic()
 
     def _write(self, path: str, session_id: str, fingerprint: str, pieces: Iterator[bytes]) -> None:
-        self.note_written(path, session_id, fingerprint, write_file(self.manifest.where(path), pieces))
+        count_anew(self.store.redact)
+        file = write_file(self.manifest.where(path), pieces)
+        self.note_written(path, session_id, fingerprint, file, replaced(self.store.redact))
 
-    def _give_up(self, path: str) -> None:
-        """Forget a file that could not be drawn; an earlier version stays."""
+    def _forget_file(self, path: str) -> None:
+        """Drop a file that could not be drawn from the manifest; an earlier version stays."""
         if not os.path.lexists(self.manifest.where(path)):
             self.manifest.files.pop(path, None)
 
-    def refuse_strangers(self, paths: Sequence[str]) -> None:
-        """Raise when a file is there that no export wrote."""
+    def refuse_foreign_files(self, paths: Sequence[str]) -> None:
+        """Raise if a file exists that no export wrote."""
         if self.force:
-            strangers = [path for path in paths if os.path.isdir(self.manifest.where(path))]
+            foreign = [path for path in paths if os.path.isdir(self.manifest.where(path))]
         else:
-            strangers = [
+            foreign = [
                 path for path in paths if path not in self.manifest.files and os.path.lexists(self.manifest.where(path))
             ]
-        if strangers:
-            named = ", ".join(printable(self.manifest.where(path)) for path in strangers[:_NAMED_AT_ONCE])
-            more = f" and {len(strangers) - _NAMED_AT_ONCE} more" if len(strangers) > _NAMED_AT_ONCE else ""
+        if foreign:
+            named = ", ".join(printable(self.manifest.where(path)) for path in foreign[:_NAMED_AT_ONCE])
+            more = f" and {len(foreign) - _NAMED_AT_ONCE} more" if len(foreign) > _NAMED_AT_ONCE else ""
             raise WouldOverwrite(
                 f"{named}{more}: already exists, and not from an earlier export. Nothing was written."
                 " Export to another place, or use --force to overwrite it"
@@ -349,8 +364,8 @@ class Export:
 
     def _note(self, path: str, session_id: str | None, action: str) -> None:
         written = self.manifest.files.get(path)
-        size = written.size if written is not None else 0
-        self.files.append(ExportedFile(self.manifest.where(path), session_id, action, size))
+        size, redacted = (written.size, written.redacted) if written is not None else (0, 0)
+        self.files.append(ExportedFile(self.manifest.where(path), session_id, action, size, redacted))
 
     def save(self) -> None:
         if self.manifest.files or os.path.exists(self.manifest.path):
@@ -370,6 +385,8 @@ class Export:
             files=tuple(sorted(self.files, key=lambda file: file.path)),
             failed=tuple(self.failed),
             not_included=formats.not_included(self.form),
+            redaction=getattr(self.store.redact, "mode", "off"),
+            redacted=len(self._redacted),
         )
 
 

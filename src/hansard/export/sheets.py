@@ -1,4 +1,4 @@
-"""Tables as CSV, for spreadsheets: RFC 4180, in UTF-8, and nothing in it that a spreadsheet would run."""
+"""Tables as CSV for spreadsheets: RFC 4180 in UTF-8, with formulas disarmed."""
 
 from __future__ import annotations
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hansard.model.gate import replaced
 from hansard.model.ledger import Tokens
 from hansard.model.serialize import json_bytes
 from hansard.pricing.cost import total as total_of
+from hansard.render.document import REDACTED
 from hansard.render.steps import Step, steps
 
 if TYPE_CHECKING:
@@ -78,8 +80,10 @@ class _Writer:
             total.steps = 1
             yield before + json_bytes({"step_id": 1, "source": "system", "message": ""})
         yield b"]"
-        more = {"not_shown": thread.not_shown if thread.has_log else {}, "omitted_media": total.omitted}
+        more: dict[str, Any] = {"not_shown": thread.not_shown if thread.has_log else {}, "omitted_media": total.omitted}
         cost = yield from self._subagents(None if agent is None else agent.agent_id, total.cost)
+        if agent is None:
+            more[REDACTED] = len(replaced(thread.redact))
         yield b',\n"final_metrics": ' + json_bytes(self._final(agent, total, cost, more)) + b"}"
         return cost
 

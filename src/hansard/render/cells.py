@@ -16,6 +16,7 @@ from hansard.render.format import (
     model_name,
     project_name,
     short,
+    size,
     titled,
     tool_name,
 )
@@ -31,8 +32,10 @@ _WRITERS: dict[Kind, Callable[[Any], str]] = {
     Kind.MODEL: model_name,
     Kind.TOOL: tool_name,
     Kind.COUNT: lambda value: f"{value:,}",
+    Kind.BYTES: size,
     Kind.ROUNDED: short,
     Kind.PERCENT: lambda value: f"{value:.1f}",
+    Kind.SHARE: lambda value: f"{100 * value:.1f} %",
     Kind.MONEY: dollars,
     Kind.COST: lambda value: cost(value.amount, lower_bound=value.is_lower_bound, unpriced=value.is_partial),
     Kind.TIME: full,

@@ -1,4 +1,4 @@
-"""How much of a session is drawn, and what the rest of it is called when it is counted."""
+"""How much of a session is drawn, and how the rest is counted."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _NAMED = 4  # kinds of the client's own records that are named
 
 
 class Depth(NamedTuple):
-    """What is drawn of a session."""
+    """What is drawn."""
 
     replies: bool = True  # and everything else that was not typed
     thinking: bool = False
     tools: str = "brief"  # none, brief, full
-    agents: bool = False  # what subagents did, where they were called
+    agents: bool = False  # subagents, inside the calls that started them
 
     def shows(self, kind: str) -> bool:
         """Whether items of a kind are drawn."""
@@ -54,7 +54,7 @@ DEPTHS = {
 }
 
 
-def says_again(part: Part, item: Item) -> bool:
+def repeats_subject(part: Part, item: Item) -> bool:
     """Whether a part of a tool call only repeats what the call is about."""
     if part.part in ("code", "plain"):
         return getattr(part, "text", "").strip() == item.subject
@@ -63,7 +63,7 @@ def says_again(part: Part, item: Item) -> bool:
 
 
 def not_shown(hidden: Counter[str], records: Mapping[str, int]) -> str:
-    """What a reader did not get to see, with counts: kinds of items, and records that say nothing to one."""
+    """Count what is not shown: items by kind, and internal records."""
     parts = []
     for kind, count in hidden.most_common():
         one, several = _NAMES.get(kind, (kind, f"{kind}s"))

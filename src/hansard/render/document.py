@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hansard.model.display import Item
+from hansard.model.gate import replaced
 from hansard.model.serialize import json_bytes
 
 if TYPE_CHECKING:
@@ -27,7 +28,13 @@ def pieces(thread: Thread) -> Iterator[bytes]:
         yield before
         yield from _thread(other)
         before = b",\n"
-    yield b"]}\n"
+    yield b"]" + _redacted(thread) + b"}\n"
+
+
+def _redacted(thread: Thread) -> bytes:
+    """How many secrets were replaced, if any were."""
+    count = len(replaced(thread.redact))
+    return b', "%b": %d' % (REDACTED.encode(), count) if count else b""
 
 
 def _thread(thread: Thread) -> Iterator[bytes]:
@@ -51,9 +58,11 @@ def conversation(thread: Thread, entries: Iterable[Entry]) -> Iterator[bytes]:
         yield before + json_bytes(entry)
         before = b", "
     yield b'], "forks": ' + json_bytes(thread.forks) + b', "agents": ' + json_bytes(thread.agents)
-    yield b', "not_shown": ' + json_bytes(thread.not_shown) + b"}\n"
+    yield b', "not_shown": ' + json_bytes(thread.not_shown) + _redacted(thread) + b"}\n"
 
 
+REDACTED = "redacted_secrets"
+"""The name of their count."""
 _FIELDS = tuple(name for name in Item.__struct_fields__ if name != "thread")
 # The fields of lines that are not items: every line has the same fields with the same types.
 _NO_ITEM: dict[str, Any] = {
@@ -78,6 +87,8 @@ def lines(thread: Thread) -> Iterator[bytes]:
         agent_id = other.agent.agent_id if other.agent else None
         yield from _turns(thread, agent_id, other.turns())
         yield from _rest(thread, agent_id, other.not_shown)
+    if count := len(replaced(thread.redact)):
+        yield from _rest(thread, None, {REDACTED: count})
 
 
 def _turns(thread: Thread, agent_id: str | None, turns: Iterable[Turn]) -> Iterator[bytes]:

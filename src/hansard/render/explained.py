@@ -1,18 +1,19 @@
-"""An explanation in words: what is explained, which lines state what, how each class was decided, by which rate."""
+"""Explanations in words and tables: the figure, its lines, how each class was decided, and the rates."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from hansard.model.explain import ExplainedClass
+from hansard.model.table import Column, Kind, Table
 from hansard.render.format import ProjectNames, exact, many, project_name
 from hansard.render.text import fit, one_line, short_id
 
 if TYPE_CHECKING:
     from hansard.model.explain import (
         Charge,
-        ExplainedClass,
         ExplainedLine,
         ExplainedMessage,
         ExplainedRate,
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     )
     from hansard.model.ledger import Rate, UsageRow
 
-CLASSES = {
+_CLASSES = {
     "input_tokens": "input",
     "output_tokens": "output",
     "cache_read_tokens": "cache read",
@@ -28,7 +29,7 @@ CLASSES = {
     "cache_write_1h_tokens": "write 1 h",
     "web_searches": "web searches",
 }
-_SAID = {
+_STATED = {
     "input_tokens": "in",
     "output_tokens": "out",
     "cache_read_tokens": "read",
@@ -37,7 +38,7 @@ _SAID = {
     "cache_write_1h_tokens": "1 h",
     "web_searches": "searches",
 }
-COPIES = {
+_COPIES = {
     "fork": "copy in a fork",
     "branch": "copy in a branch",
     "replay": "replayed by a subagent",
@@ -47,6 +48,14 @@ COPIES = {
     "file": "in another file of the session",
     "session": "in another session",
 }
+_STATES = {"gone": "gone from the source", "freed": "freed in the client's folder"}
+_SUMS = (
+    Column("Class"),
+    Column("Count", Kind.COUNT),
+    Column("Price", rank=1, css="number"),
+    Column("Cost", css="number"),
+    Column("Decided by", least=12, rank=2, style="dim", css="why"),
+)
 _PLAIN = ("", "standard", "not_available", "global")
 
 
@@ -66,17 +75,17 @@ def shown_words(shown: int, rest: int) -> str:
 
 
 def used(figure: UsageRow) -> str:
-    used = [f"{word} {getattr(figure, name):,}" for name, word in CLASSES.items() if getattr(figure, name)]
+    used = [f"{word} {getattr(figure, name):,}" for name, word in _CLASSES.items() if getattr(figure, name)]
     return ", ".join(used) or "no tokens"
 
 
 def stated(line: ExplainedLine) -> str:
-    said = [f"{word} {getattr(line, name):,}" for name, word in _SAID.items() if getattr(line, name)]
+    counts = [f"{word} {getattr(line, name):,}" for name, word in _STATED.items() if getattr(line, name)]
     if line.cache_write_tokens == line.cache_write_5m_tokens + line.cache_write_1h_tokens:
-        said = [word for word in said if not word.startswith("write ")]  # the lifetimes say the same
-    said += [f"cost {exact(line.recorded_usd)}"] if line.recorded_usd is not None else []
+        counts = [word for word in counts if not word.startswith("write ")]  # the lifetimes say the same
+    counts += [f"cost {exact(line.recorded_usd)}"] if line.recorded_usd is not None else []
     stop = f"stop_reason {one_line(line.stop_reason)}" if line.stop_reason else "no stop_reason"
-    return line.note or ", ".join([stop, *(said or ["all counts zero"])])
+    return line.note or ", ".join([stop, *(counts or ["all counts zero"])])
 
 
 def together(rates: Iterable[ExplainedRate]) -> list[ExplainedRate]:
@@ -110,17 +119,53 @@ def together(rates: Iterable[ExplainedRate]) -> list[ExplainedRate]:
     return sorted(found.values(), key=lambda item: (item.cost_usd is None, -(item.cost_usd or 0)))
 
 
-def arithmetic(item: Charge | ExplainedClass) -> tuple[str, str]:
-    """The price and the cost of a token class; empty if the cost was not computed from rates."""
-    if item.cost_usd is None or item.price is None:
-        return "", ""
-    return f"x {exact(item.price)}/{'k' if item.name == 'web_searches' else 'M'}", f"= {exact(item.cost_usd)}"
+def sum_table(items: Sequence[Charge] | Sequence[ExplainedClass], total: Decimal | None, found_by: str) -> Table:
+    """Each class of tokens at its price, and their sum; for a message also the line that decided the count."""
+    name = "recorded by the client" if found_by == "recorded" else "sum"
+    rows = [_sum(item) for item in items if item.count]
+    totals = None if total is None else (name, None, "", f"= {exact(total)}", "")
+    columns = _SUMS if any(isinstance(item, ExplainedClass) for item in items) else _SUMS[:-1]
+    kept = len(columns)
+    return Table(columns, [row[:kept] for row in rows], None if totals is None else totals[:kept])
 
 
-def decided(item: ExplainedClass) -> str:
-    """Which line decided a class, and why."""
-    why = item.why.replace("all lines", "all").replace("maximum", "max").replace("only line", "the only one")
-    return f"line {item.line}, {why}" if item.line is not None else why
+def _sum(item: Charge | ExplainedClass) -> tuple[str, int, str, str, str]:
+    price = amount = why = ""
+    if item.cost_usd is not None and item.price is not None:  # computed from rates
+        price = f"x {exact(item.price)}/{'k' if item.name == 'web_searches' else 'M'}"
+        amount = f"= {exact(item.cost_usd)}"
+    if isinstance(item, ExplainedClass):
+        why = item.why.replace("all lines", "all").replace("maximum", "max").replace("only line", "the only one")
+        why = f"line {item.line}, {why}" if item.line is not None else why
+    return _CLASSES[item.name], item.count, price, amount, why
+
+
+def message_sums(message: ExplainedMessage) -> Table:
+    amount = message.recorded_usd if message.found_by == "recorded" else message.cost_usd
+    return sum_table(message.classes, amount, message.found_by)
+
+
+def remainders(message: ExplainedMessage) -> list[str]:
+    """What was not assigned to a lifetime."""
+    return [
+        f"{item.remainder:,} tokens: the rest of the flat cache write, counted as 5 minutes"
+        for item in message.classes
+        if item.remainder
+    ]
+
+
+def deciding_lines(message: ExplainedMessage, most: int) -> list[ExplainedLine]:
+    """The lines that own the message or decide a count, and others up to `most`."""
+    deciding = [line for line in message.lines if line.is_owner or line.wins]
+    others = [line for line in message.lines if not (line.is_owner or line.wins)]
+    return sorted([*deciding, *others[: max(0, most - len(deciding))]], key=lambda line: line.number)
+
+
+def line_words(line: ExplainedLine) -> str:
+    """The state of a line's file, if it is not live, and why the line is a copy."""
+    is_former = line.state == "rewritten" or not line.is_shown
+    state = _STATES.get(line.state, f"generation {line.generation}, {line.state}" if is_former else "")
+    return ", ".join(filter(None, (state, _COPIES.get(line.copy, line.copy) if line.copy else "")))
 
 
 def known_cost(amount: Decimal | None) -> str:

@@ -1,8 +1,8 @@
 """Numbers, sizes, times, names and amounts of money as people read them.
 
-An amount is exact until here. `$1.20+` is at least so much: some answers have no line that knows their end. `$1.20+?` leaves
-something out that has no price, and `?` is all there is to say where nothing has one. Marks are ASCII: where a terminal
-cannot show a sign it shows a question mark, and that means something here.
+Amounts are exact until here. `$1.20+` is a lower bound: some messages have no final usage record. `$1.20+?` leaves out usage that has
+no price, and `?` means that nothing has one. Marks are ASCII: a terminal that cannot show a character shows a question mark, which
+would change the meaning.
 """
 
 from __future__ import annotations
@@ -40,14 +40,19 @@ def size(count: int) -> str:
     return f"{value:.{digits}f} {_UNITS[unit]}"
 
 
-def short(count: int) -> str:
-    """A count in at most five characters: 950, 12.3k, 4.5M."""
+def short(count: int | Decimal) -> str:
+    """A number in at most five characters: 950, 12.3k, 4.5M."""
     value = float(count)
-    for unit in ("", "k", "M", "B", "T"):
-        if value < 999.5 or unit == "T":
+    for unit in ("", "k", "M", "B", "T", "P", "E"):
+        if value < 999.5:
             return f"{value:.0f}{unit}" if not unit or value >= 99.95 else f"{value:.1f}{unit}"
         value /= 1000
-    return str(count)
+    return f"{value * 10**18:.1e}"
+
+
+def redaction_words(count: int) -> str:
+    """The note in a redacted file."""
+    return f"Redacted: {many(count, 'secret')} replaced by placeholders."
 
 
 def many(count: int, thing: str, things: str | None = None) -> str:
@@ -56,7 +61,7 @@ def many(count: int, thing: str, things: str | None = None) -> str:
 
 
 def incomplete(problems: Sequence[Problem]) -> str:
-    """What could not be kept or indexed, in one sentence with the first of it."""
+    """The problems of a store in one sentence, with the first of them."""
     unkept = sum(not problem.is_kept for problem in problems)
     counts = []
     if unkept:
@@ -68,17 +73,17 @@ def incomplete(problems: Sequence[Problem]) -> str:
 
 
 def clean_up(days: int) -> str:
-    """When a client deletes its transcripts; some never do."""
+    """When a client deletes its transcripts."""
     return f"clean-up after {many(days, 'day')}" if days < _NEVER_DELETED else "no clean-up"
 
 
 def of_client(name: str) -> str:
-    """The client before what is said about it, unless it is Claude Code, which is not mentioned."""
+    """A prefix that names the client; empty for Claude Code."""
     return f"{one_line(name)}: " if name not in ("", CLAUDE_CODE) else ""
 
 
 def describe_unread(item: UnreadHistory) -> str:
-    """A history that is there and not read."""
+    """A history that is not read."""
     count = many(item.files, "file")
     return f"{item.client}: {count}, {size(item.bytes)} in {one_line(item.path)} ({item.reason})"
 
@@ -108,8 +113,16 @@ def clock(moment: datetime | None, zone: tzinfo | None = None) -> str:
     return f"{local(moment, zone):%H:%M}" if moment is not None else ""
 
 
+def hit_time(moment: datetime | None, day: datetime | None = None) -> str:
+    """The time of a search hit; without its date if it is that of `day`."""
+    if moment is None:
+        return ""
+    is_same = day is not None and local(moment).date() == local(day).date()
+    return clock(moment) if is_same else full(moment)
+
+
 def span(start: datetime | None, end: datetime | None, zone: tzinfo | None = None) -> str:
-    """From when to when, the day said once."""
+    """A range of times; the day is not repeated."""
     first, last = full(start or end, zone), full(end or start, zone)
     if first == last:
         return first
@@ -127,8 +140,8 @@ def duration(milliseconds: int) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
-def lasting(time: timedelta) -> str:
-    """A stretch of time in its two largest units."""
+def timedelta_text(time: timedelta) -> str:
+    """A duration in its two largest units: 2 h 5 min."""
     seconds = max(0.0, time.total_seconds())
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
@@ -167,8 +180,12 @@ def ahead(moment: datetime, now: datetime) -> str:
 
 
 def date_text(day: date) -> str:
-    """A day in words: 18 Apr 2026."""
+    """A date: 18 Apr 2026."""
     return f"{day.day} {MONTHS[day.month - 1][:3]} {day.year}"
+
+
+def date_range(first: date, last: date) -> str:
+    return date_text(first) if first == last else f"{date_text(first)} to {date_text(last)}"
 
 
 def weekday_text(day: date) -> str:
@@ -185,7 +202,7 @@ def machine(moment: datetime) -> str:
 
 
 def token_words(tokens: Tokens) -> str:
-    """Every class of tokens that was used, in words."""
+    """The tokens of each class that was used."""
     written = tokens.cache_write_5m + tokens.cache_write_1h
     named = (
         (tokens.input, "input"),
@@ -204,7 +221,7 @@ def total_tokens(tokens: Tokens) -> int:
 
 
 def call_facts(facts: CallFacts) -> list[str]:
-    """What is short to say about a tool call, its time in the unit that fits."""
+    """The facts on a tool call's line, with its duration."""
     from msgspec.structs import replace  # the status line has no time for it
 
     timed = replace(facts, duration_ms=None).as_plain()
@@ -214,12 +231,12 @@ def call_facts(facts: CallFacts) -> list[str]:
 
 
 def titled(title: str) -> str:
-    """A session's title on one line; a long one only as far as anybody sees it."""
+    """A session's title on one line; the end of a very long one is dropped."""
     return one_line(title[:400]) or "(untitled)"
 
 
 def title_of(session: Session) -> str:
-    """A session's title, or what else it can be called by."""
+    """A session's title, first prompt or id."""
     return session.title.strip() or session.first_prompt.strip() or session.session_id
 
 
@@ -252,7 +269,7 @@ _CENT = Decimal("0.01")
 
 
 def dollars(amount: Decimal | None) -> str:
-    """An amount to the cent; what is less is said to be less, what is not known is a question mark."""
+    """An amount to the cent; `<$0.01` below that, and `?` if it is unknown."""
     if amount is None:
         return "?"
     if 0 < abs(amount) < _CENT:
@@ -278,23 +295,23 @@ def cost(amount: Decimal | None, *, lower_bound: bool, unpriced: bool) -> str:
 
 
 def session_counts(session: Session) -> list[str]:
-    """How many prompts, messages and tool calls a session has, in words."""
+    """The numbers of prompts, messages and tool calls of a session."""
     failed = f" ({session.tool_errors:,} failed)" if session.tool_errors else ""
     return [
         many(session.prompts, "prompt"),
-        many(session.api_messages, "message"),
+        many(session.messages, "message"),
         many(session.tool_calls, "tool call") + failed,
     ]
 
 
 def agent_counts(agent: Agent) -> list[str]:
-    """How many messages and tool calls a subagent has, in words, and whether its transcript is gone."""
+    """The numbers of messages and tool calls of a subagent, and whether it was reconstructed."""
     counts = [many(agent.messages, "message"), many(agent.tool_calls, "tool call")]
     return [*counts, "reconstructed from progress records"] if agent.is_reconstructed else counts
 
 
 def prompt_counts(page: PromptPage) -> str:
-    """How many prompts a list has, counted as everywhere, and what else people typed, in words."""
+    """The number of prompts in a list, and apart from them what else people typed."""
     of = page.sources.get
     counts = [
         (of("prompt", 0) + of("queued", 0), "prompt"),
@@ -308,29 +325,33 @@ def prompt_counts(page: PromptPage) -> str:
 
 
 def changed_lines(session: Session) -> list[str]:
-    """How many lines a session changed, in words, if any."""
+    """The lines that a session changed, if any."""
     if not session.lines_added and not session.lines_removed:
         return []
     return [f"+{session.lines_added:,} -{session.lines_removed:,} lines in {many(session.files_changed, 'file')}"]
 
 
-def turn_time(turn: Turn | OutlineTurn, write: Callable[[timedelta], str] = lasting) -> str:
-    """How long a turn took, and how long the client was active if it says much less; empty if unknown."""
+def turn_time(turn: Turn | OutlineTurn, write: Callable[[timedelta], str] = timedelta_text) -> str:
+    """Elapsed and active time of a turn; empty if unknown."""
     if turn.started_at is None or turn.ended_at is None or turn.ended_at <= turn.started_at:
         return ""
     elapsed = turn.ended_at - turn.started_at
-    return worked(elapsed, elapsed if turn.active_ms is None else timedelta(milliseconds=turn.active_ms), write)
+    return elapsed_and_active(
+        elapsed, elapsed if turn.active_ms is None else timedelta(milliseconds=turn.active_ms), write
+    )
 
 
-def worked(elapsed: timedelta, active: timedelta, write: Callable[[timedelta], str] = lasting) -> str:
-    """A stretch of time, and how much of it was active if that is much less."""
+def elapsed_and_active(
+    elapsed: timedelta, active: timedelta, write: Callable[[timedelta], str] = timedelta_text
+) -> str:
+    """Elapsed time, and the active part of it if that is much less."""
     if elapsed - active <= max(_NOTICEABLE, elapsed / 10):
         return write(elapsed)
     return f"{write(active)} active, {write(elapsed)} elapsed"
 
 
 def turn_facts(turn: Turn) -> tuple[list[str], int]:
-    """How long a turn took, in words, if it is known; and the tokens it was given."""
+    """The duration of a turn, if it is known, and its input tokens."""
     time = turn_time(turn, lambda span: duration(int(span.total_seconds() * 1000)))
     facts = [time] if time else []
     used = turn.tokens
@@ -338,31 +359,31 @@ def turn_facts(turn: Turn) -> tuple[list[str], int]:
 
 
 def listed_cost(session: Session) -> str:
-    """What a session costs, with its mark; a dash where its client recorded no tokens."""
+    """The cost of a session with its mark; a dash if its client records no tokens."""
     if session.has_no_usage:
         return "-"
     return cost(session.cost_usd, lower_bound=session.lower_bound_messages > 0, unpriced=bool(session.unpriced_models))
 
 
 def attributed_cost(work: RecordedEdit | BlameReport | CommitReport | Contribution | Commit | CommitPage) -> str:
-    """What went into lines or commits, with its mark."""
+    """The cost of lines or commits, with its mark."""
     return cost(work.cost_usd, lower_bound=work.is_lower_bound, unpriced=False)
 
 
 def row_cost(row: UsageRow) -> str:
-    """What a row costs, with its mark."""
+    """The cost of a row, with its mark."""
     return cost(row.cost_usd, lower_bound=row.is_lower_bound, unpriced=row.unpriced_messages > 0)
 
 
 def budget_cost(budget: Budget) -> str:
-    """What is spent of a limit, with its mark."""
+    """The spent part of a budget, with its mark."""
     unpriced = budget.unpriced_messages > 0
     known = None if unpriced and not budget.spent_usd else budget.spent_usd
     return cost(known, lower_bound=budget.lower_bound_messages > 0, unpriced=unpriced)
 
 
 def session_cost(session: Session) -> str:
-    """What a session costs, in words; empty where it asked no model anything."""
+    """The cost of a session as a phrase; empty without API messages."""
     if session.has_no_usage:
         return "tokens not recorded"
     if session.cost_usd is None:
@@ -372,11 +393,11 @@ def session_cost(session: Session) -> str:
 
 
 ProjectNames = Mapping[str, str]
-"""What the projects of a store are called, by their paths: `Hansard.project_names()`."""
+"""The names of projects by their paths: `Hansard.project_names()`."""
 
 
 def project_name(path: str, names: ProjectNames) -> str:
-    """What a project is called: its shortest unique suffix among the projects of the store, else the last part of its path."""
+    """The name of a project: its shortest unique suffix among those of the store, else the last part of its path."""
     name = names.get(path) or path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
     return one_line(name) or one_line(path) or "-"
 
@@ -393,7 +414,7 @@ _RELATIONS = {
 
 
 def relation(neighbour: Neighbour) -> str:
-    """How a session is linked with another, in words."""
+    """How a session is linked with another."""
     leading, led = _RELATIONS.get(neighbour.relation, (neighbour.relation, neighbour.relation))
     place = f" at turn {neighbour.turn}" if neighbour.turn else ""
     return (leading if neighbour.leads else led).format(place)

@@ -14,8 +14,8 @@ from hansard.thread.tool_views import LANGUAGES
 
 LONGEST = 4_000
 """Characters of code that is coloured: Pygments does about a megabyte a second."""
-# Many lexers take time with the square of a long line, of many lines, or of many words without a sign between them. Code
-# that looks like code stays within these; what is beyond them is shown without colours.
+# Many lexers are quadratic in the length of a line, the number of lines, or runs of words without punctuation. Real code
+# stays within these limits; other text is shown without colours.
 _WIDEST = 300
 _MOST_LINES = 250
 _MOST_WORDS = 1_500_000  # the sum of the squares of their lengths
@@ -30,7 +30,7 @@ _OTHERS = frozenset(
 
 Run = tuple[str, str]  # class, text
 
-# What a type of token is drawn as; those of its kind that are not named follow it.
+# CSS classes of token types; subtypes inherit them.
 _CLASSES = {
     "Comment": "c",
     "Comment.Preproc": "k",

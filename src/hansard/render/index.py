@@ -12,7 +12,6 @@ from hansard.model.table import Column, Cost, Kind, Table
 from hansard.render.format import (
     ProjectNames,
     cost,
-    lasting,
     local,
     machine,
     many,
@@ -20,6 +19,7 @@ from hansard.render.format import (
     month,
     project_name,
     short,
+    timedelta_text,
     title_of,
 )
 from hansard.render.html.document import document, footer, marks_of
@@ -161,9 +161,9 @@ def _projects(entries: Sequence[SessionLink], zone: tzinfo, names: ProjectNames)
             f'<section class="group" aria-labelledby="{place}"><h2 id="{place}">{escaped(project_name(project, names))}'
             f" <small>{one_line(project, 300)}, {many(len(own), 'session')}{escaped(spent)}</small></h2>"
         )
-        for name, stretch in groupby(own, key=lambda entry: _month(entry.session, zone)):
+        for name, month_entries in groupby(own, key=lambda entry: _month(entry.session, zone)):
             yield f'<section class="group"><h3>{name}</h3><ul class="sessions">'
-            for entry in stretch:
+            for entry in month_entries:
                 yield _row(entry, zone)
             yield "</ul></section>"
         yield "</section>"
@@ -178,7 +178,7 @@ def _row(entry: SessionLink, zone: tzinfo) -> str:
     ended = session.ended_at
     facts = [many(session.prompts, "prompt"), many(session.tool_calls, "tool call")]
     if session.started_at is not None and ended is not None and ended > session.started_at:
-        facts.append(lasting(ended - session.started_at))
+        facts.append(timedelta_text(ended - session.started_at))
     facts += [f"{short(session.tokens)} tokens", ", ".join(map(model_name, session.models[:3]))]
     when = ""
     if ended is not None:
@@ -195,7 +195,7 @@ def _row(entry: SessionLink, zone: tzinfo) -> str:
 
 
 def _cost(sessions: Sequence[Session]) -> str:
-    """What sessions cost together, with its mark; empty where nothing has a price."""
+    """The cost of sessions, with its mark; empty if nothing has a price."""
     costs = [session.cost_usd for session in sessions if session.cost_usd is not None]
     if not costs:
         return ""

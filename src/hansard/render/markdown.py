@@ -11,14 +11,16 @@ from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from hansard.model.display import Checklist, Code, Console, Diff, Facts, Part, Picture, Plain, Prose
+from hansard.model.gate import replaced
 from hansard.model.serialize import plain
-from hansard.render.depth import DEPTHS, TYPED, Depth, not_shown, says_again
+from hansard.render.depth import DEPTHS, TYPED, Depth, not_shown, repeats_subject
 from hansard.render.format import (
     agent_counts,
     call_facts,
     changed_lines,
     dollars,
     many,
+    redaction_words,
     session_cost,
     session_counts,
     short,
@@ -62,9 +64,12 @@ def lines(
     """
     drawing = _Drawing(DEPTHS[depth] if isinstance(depth, str) else depth, picture, zone, thread.speaker)
     yield from drawing.front(thread.session)
-    if part is not None:
-        yield from drawing.selection(part)
-        return
+    yield from drawing.selection(part) if part is not None else _whole(drawing, thread)
+    if count := len(replaced(thread.redact)):
+        yield f"\n*{redaction_words(count)}*"
+
+
+def _whole(drawing: _Drawing, thread: Thread) -> Iterator[str]:
     if thread.has_log:
         for turn in thread.turns():
             yield from drawing.turn(turn)
@@ -121,8 +126,8 @@ class _Drawing:
         facts = [*session_counts(session), *changed_lines(session)]
         if session.started_at is not None:
             facts.insert(0, self._time(session.started_at))
-        if told := session_cost(session):
-            facts.append(told)
+        if spent := session_cost(session):
+            facts.append(spent)
         yield f"{code_span(one_line(session.project)) or 'no project'}, {', '.join(facts)}"
         for note in session.notes:
             # GitHub and Obsidian show it as a box.
@@ -200,15 +205,15 @@ class _Drawing:
                 yield self._put(f"\n{self._image(part)}")
 
     def _tool(self, item: Item) -> Iterator[str]:
-        told = call_facts(item.facts)
-        facts = f" ({', '.join(told)})" if told else ""
+        words = call_facts(item.facts)
+        facts = f" ({', '.join(words)})" if words else ""
         subject = code_span(fit(one_line(item.subject), _SUBJECT))
         yield self._put(f"\n**{escape(one_line(item.title))}**{' ' + subject if subject else ''}{facts}")
         full = self.depth.is_full
         is_told = item.thread is not None and bool(item.thread.turns)  # it begins with the instructions
         for part in item.parts:
             if (full or isinstance(part, Checklist) or item.facts.kind == "plan") and not (
-                says_again(part, item) or (is_told and isinstance(part, Plain))
+                repeats_subject(part, item) or (is_told and isinstance(part, Plain))
             ):
                 yield from self._part(part)
         for part in item.results:

@@ -11,7 +11,9 @@ from bisect import bisect_right
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from hansard.model.gate import replaced
 from hansard.model.serialize import json_bytes, money
+from hansard.render.document import REDACTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -179,7 +181,10 @@ class _Spans:
         return sha256(f"hansard\0{self._session.client}\0{self._session.session_id}\0{key}".encode()).hexdigest()[:32]
 
     def _request(self, spans: list[dict[str, Any]]) -> bytes:
-        resource = _attributes({"service.name": self._session.client, "service.version": self._session.version})
+        about: dict[str, Any] = {"service.name": self._session.client, "service.version": self._session.version}
+        if count := len(replaced(self._thread.redact)):
+            about[f"hansard.{REDACTED}"] = count
+        resource = _attributes(about)
         scoped = {"scope": {"name": "hansard"}, "spans": spans, "schemaUrl": SCHEMA}
         whole = {"resource": {"attributes": resource}, "scopeSpans": [scoped], "schemaUrl": SCHEMA}
         return json_bytes({"resourceSpans": [whole]}) + b"\n"

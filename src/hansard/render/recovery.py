@@ -1,4 +1,4 @@
-"""Lost sessions: the list, and all that is known of one, in the terminal and as Markdown."""
+"""Lost sessions: the list, and a reconstruction of one, in the terminal and as Markdown."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def lost_table(sessions: Sequence[LostSession], columns: int, paint: Paint, name
 
 
 def short_name(lost: LostSession) -> str:
-    """What a person types to name it."""
+    """The name to type for it."""
     return short_id(lost.name) if lost.session_id is not None else one_line(lost.name)
 
 
 def also_found(lost: LostSession) -> list[str]:
-    """What there is of a session besides its prompts, in words."""
+    """What was found of a session besides its prompts."""
     counts = (
         (lost.pastes, "paste"),
         (lost.todos, "todo"),
@@ -63,7 +63,7 @@ def also_found(lost: LostSession) -> list[str]:
 
 
 def draw_reconstruction(found: Reconstruction, columns: int, paint: Paint) -> Iterator[str]:
-    """All that is known of a lost session, marked as a reconstruction at both ends."""
+    """A reconstruction, marked as one at both ends."""
     lost = found.session
     yield from (paint(line, "yellow") for line in wrap(f"RECONSTRUCTION. {found.note}", columns))
     yield ""
@@ -110,7 +110,7 @@ def _heading(text: str, paint: Paint) -> Iterator[str]:
 
 
 def paste_words(paste: RecoveredPaste) -> str:
-    """What is said of a paste above its text."""
+    """The heading of a paste."""
     if paste.text is None:
         return f"#{paste.number} {one_line(paste.kind)}: not kept"
     return f"#{paste.number} {many(len(paste.text.splitlines()), 'pasted line')}, from {paste.source}"

@@ -1,4 +1,4 @@
-"""What every front end says about usage reports: columns, names of keys, prices, notes and their marks."""
+"""Usage reports in every front end: columns, names of keys, prices, notes and their marks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hansard.render.format import ProjectNames
 
 
-PERIODS = {"day": "today", "week": "this week", "month": "this month"}
+PERIODS = {"day": "today", "week": "this week", "month": "this month", "session": "this session"}
 """The periods of budgets."""
 
 
@@ -62,7 +62,7 @@ def row_notes(rows: Sequence[UsageRow]) -> Iterator[tuple[str, str]]:
 
 
 class Figure(NamedTuple):
-    """A column of a report, and what a row has in it."""
+    """A column of a report, and its value in a row."""
 
     column: Column
     of: Callable[[UsageRow], Any]
@@ -133,27 +133,29 @@ def key_names(dimension: str, values: Iterable[str], zone: Zone, projects: Proje
     values = list(values)
     match dimension:
         case "hour":
-            return _apart(values, lambda key: key[:16].replace("T", " "), lambda key: key.replace("T", " "))
+            return _distinct(values, lambda key: key[:16].replace("T", " "), lambda key: key.replace("T", " "))
         case "block":
-            return _apart(values, lambda key: f"{zone.local(datetime.fromisoformat(key)):%Y-%m-%d %H:%M}", one_line)
+            return _distinct(values, lambda key: f"{zone.local(datetime.fromisoformat(key)):%Y-%m-%d %H:%M}", one_line)
         case "session":
-            return _apart(values, short_id, one_line)
+            return _distinct(values, short_id, one_line)
         case "commit":
-            return _apart(values, lambda key: key[:8], one_line)
+            return _distinct(values, lambda key: key[:8], one_line)
         case "pr":
-            return _apart(values, lambda key: one_line(key).rpartition("://")[2].replace("/pull/", "#"), one_line)
+            return _distinct(values, lambda key: one_line(key).rpartition("://")[2].replace("/pull/", "#"), one_line)
         case "subagent":
-            return _apart(values, lambda key: one_line(key)[:10], one_line)
+            return _distinct(values, lambda key: one_line(key)[:10], one_line)
         case "project":
             names = shortest_names(values)
-            return _apart(values, lambda key: project_name(key, projects), lambda key: one_line(names[key]), one_line)
+            return _distinct(
+                values, lambda key: project_name(key, projects), lambda key: one_line(names[key]), one_line
+            )
         case "model":
-            return _apart(values, model_name, lambda key: one_line(key).removeprefix("claude-"), one_line)
+            return _distinct(values, model_name, lambda key: one_line(key).removeprefix("claude-"), one_line)
         case _:
-            return _apart(values, one_line)
+            return _distinct(values, one_line)
 
 
-def _apart(values: Sequence[str], *ways: Callable[[str], str]) -> dict[str, str]:
+def _distinct(values: Sequence[str], *ways: Callable[[str], str]) -> dict[str, str]:
     names: dict[str, str] = {}
     for way in ways:
         names = {value: way(value) or "-" for value in values}
@@ -163,9 +165,9 @@ def _apart(values: Sequence[str], *ways: Callable[[str], str]) -> dict[str, str]
 
 
 PRICED = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "web_search")
-"""What has a price, as a `Rate` names it."""
+"""The prices of a `Rate`."""
 
-_PLAIN = frozenset({"", "standard", "not_available", "global"})  # of a tier, a speed or a place that changes nothing
+_PLAIN = frozenset({"", "standard", "not_available", "global"})  # tiers, speeds and regions without their own price
 
 
 def grouped(rates: Sequence[Rate], *, everything: bool) -> Iterator[tuple[str, Rate]]:
@@ -195,13 +197,13 @@ def _terms(rate: Rate) -> tuple[Any, ...]:
 
 
 def prompt_size(rate: Rate) -> str:
-    """Which sizes of prompts a rate is for."""
+    """The sizes of prompts that a rate applies to."""
     parts = [f"over {short(rate.above)}" if rate.above else "", f"to {short(rate.upto)}" if rate.upto else ""]
     return " ".join(filter(None, parts))
 
 
 def rate_cells(rate: Rate) -> tuple[str, ...]:
-    """What a table of rates says of one: from when, until when, for which prompts, and its prices."""
+    """The cells of a rate: from, until, sizes of prompts, and prices."""
     times = (f"{at:%Y-%m-%d}" if at else "" for at in (rate.since, rate.until))
     return (*times, prompt_size(rate), *(price(getattr(rate, name)) for name in PRICED))
 

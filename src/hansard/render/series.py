@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from hansard.errors import UsageError
 from hansard.model import time
-from hansard.render.format import ProjectNames, cost, dollars, model_name, project_name, tool_name
+from hansard.render.format import ProjectNames, cost, date_range, dollars, model_name, project_name, short, tool_name
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:
@@ -32,21 +32,20 @@ MARK = "?"  # beside what has no price
 _SERIES = 6  # that can be distinguished
 _UNTIL_TODAY = 7  # empty bars at most between the last usage and today
 _HOUR = 3600
-_MILLION = 1_000_000  # dollars: from here on, cents say nothing
-_UNITS = ("", "k", "M", "B", "T", "P", "E")
+_MILLION = 1_000_000  # dollars; larger amounts are shown without cents
 _UNKNOWN = {"tool": "no tool", "branch": "no branch", "project": "no project", "model": "no model"}
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """How much: None where nothing has a price. `partly`: something more has none; `lower`: at least so much."""
+    """A sum; None if nothing has a price. `partly`: some usage has no price, `lower`: it is a lower bound."""
 
     value: Decimal | None = None
     partly: bool = False
     lower: bool = False
 
     def __add__(self, other: Amount) -> Amount:
-        """Both together; what is not certain on one side is not certain of the whole."""
+        """The sum; an uncertain part makes it uncertain."""
         from hansard.pricing.cost import EXACT
 
         doubts = (self.partly or other.partly, self.lower or other.lower)
@@ -98,15 +97,6 @@ class Measure:
         return dollars(value) if abs(value) < _MILLION else f"{'-' if value < 0 else ''}${short(abs(value))}"
 
 
-def short(value: Decimal) -> str:
-    """A number in few characters: 950, 12.3k, 4.5M."""
-    for unit in _UNITS:
-        if value < Decimal("999.5"):
-            return f"{value:.0f}{unit}" if not unit or value >= Decimal("99.95") else f"{value:.1f}{unit}"
-        value /= 1000
-    return f"{value * 10**18:.1e}"
-
-
 def measure_of(report: UsageReport) -> Measure:
     """Money where any row has a price, tokens otherwise."""
     return Measure(any(row.cost_usd is not None for row in report.rows))
@@ -116,8 +106,14 @@ def ratio(part: Decimal, whole: Decimal) -> float:
     return min(1.0, float(part / whole)) if whole > 0 else 0.0
 
 
+def range_words(report: UsageReport) -> str:
+    """The first and the last day with usage; empty if it has no time."""
+    first, last = span_of(report)
+    return "" if first is None or last is None else date_range(first, last)
+
+
 def zone_of(report: UsageReport) -> Zone:
-    """The zone that a report's days are of; the system's own where its name cannot be found again."""
+    """The time zone of a report; the system's own if its name is unknown here."""
     from hansard.model.calendar import Zone, find_zone
 
     try:
@@ -145,7 +141,7 @@ def _day(moment: datetime | None, zone: Zone) -> date | None:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One time and the amounts of its series; no parts where nothing was used, no start where no time is known."""
+    """One period and the amounts of its series; no parts without usage, no start for usage without a time."""
 
     start: datetime | None
     parts: dict[int, Amount]  # by the series' number
@@ -160,7 +156,7 @@ class Timeline:
     """Bars in order, without gaps; the series by size, the smallest combined as the last."""
 
     asked: str
-    split: str | None  # the dimension that the series are of
+    split: str | None  # the dimension of the series
     step: str  # the time of one bar: longer than asked for if there would be too many
     bars: tuple[Bar, ...]
     series: tuple[str, ...]  # none where the report has one dimension
@@ -234,7 +230,7 @@ def timeline(
 def series_of(
     report: UsageReport, measure: Measure, dimension: str | None, projects: ProjectNames
 ) -> tuple[tuple[str, ...], dict[Key, int], tuple[Key, ...]]:
-    """The names of the series, the greatest first, the place of every key of the dimension among them, and their keys."""
+    """The names of the series, largest first, the series number of every key, and the keys of named series."""
     if dimension is None:
         return (), {}, ()
     sums = _sums(report, measure, dimension)
@@ -259,7 +255,7 @@ def step_key(step: str, start: datetime) -> str:
 
 
 def _sums(report: UsageReport, measure: Measure, dimension: str) -> list[tuple[Key, Amount]]:
-    """What each key of a dimension adds up to, the greatest first, those without a price last."""
+    """The sum of each key of a dimension, largest first, those without a price last."""
     sums: dict[Key, Amount] = {}
     for row in report.rows:
         key = row.key[dimension]
@@ -286,7 +282,7 @@ def _start(step: str, key: Key) -> datetime | None:
 
 
 def _number(step: str, start: datetime) -> int:
-    """The number of the step that a time lies in: those that follow each other differ by one."""
+    """The ordinal of the period that contains a time."""
     if step == "hour":
         return int((start - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() // _HOUR)
     if step == "day":
@@ -297,7 +293,7 @@ def _number(step: str, start: datetime) -> int:
 
 
 def _when(step: str, number: int, zone: Zone) -> datetime:
-    """When the step with that number begins, as a clock in the zone shows it."""
+    """When the period with that ordinal begins, in the zone's local time."""
     if step == "hour":
         moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(hours=number)
         try:
@@ -334,7 +330,7 @@ def days_of(report: UsageReport, measure: Measure | None = None) -> dict[date, A
 
 
 def week_hours_of(report: UsageReport, measure: Measure | None = None) -> dict[tuple[int, int], Amount]:
-    """What a report by hour has at each hour of each weekday, Monday being 0."""
+    """The amounts of a report by hour for each weekday (Monday is 0) and hour."""
     if "hour" not in report.by:
         raise UsageError("hours of the week need hours: use --by hour")
     measure = measure or measure_of(report)
@@ -348,7 +344,7 @@ def week_hours_of(report: UsageReport, measure: Measure | None = None) -> dict[t
 
 
 def year_of(report: UsageReport, days: Iterable[date], today: date) -> tuple[date, date]:
-    """The days of a calendar: the year that ends today, or where the report or its usage ended long before."""
+    """The days of a calendar: the year up to today, or up to the last usage if that was long ago."""
     zone = zone_of(report)
     until = _day(report.until and report.until - timedelta(microseconds=1), zone)
     last = today if until is None else min(today, until)
@@ -361,7 +357,7 @@ def year_of(report: UsageReport, days: Iterable[date], today: date) -> tuple[dat
 
 
 def levels_of(amounts: Iterable[Amount], count: int = 4) -> list[Decimal]:
-    """Where the shades begin: as many amounts lie in each, as far as they differ."""
+    """The lower bounds of the shades: quantiles of the amounts."""
     values = sorted(amount.value for amount in amounts if amount.value is not None and amount.value > 0)
     if not values:
         return []
@@ -374,7 +370,7 @@ def level(amount: Amount, bounds: Sequence[Decimal], count: int = 4) -> int:
 
 
 def streaks(days: Iterable[date], today: date) -> tuple[tuple[int, date | None], int]:
-    """The longest run of days with usage and its last day, and the one that goes on today or ended yesterday."""
+    """The longest streak and its last day, and the current streak, which may have ended yesterday."""
     longest, ended, current, run = 0, None, 0, 0
     before: date | None = None
     for day in sorted(days):
@@ -392,7 +388,7 @@ def streaks(days: Iterable[date], today: date) -> tuple[tuple[int, date | None],
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One name's part of the whole; None where it has no price."""
+    """One name's share of the total; None without a price."""
 
     name: str
     amount: Amount
@@ -402,7 +398,7 @@ class Share:
 
 
 def shares_of(report: UsageReport, most: int, projects: ProjectNames) -> list[Share]:
-    """What each key has of the whole, the greatest first, the tail as one; parts are of what has a price."""
+    """The share of each key, largest first, the tail combined; shares are of what has a price."""
     measure = measure_of(report)
     rows = sorted(report.rows, key=lambda row: (measure.of(row).value is None, -measure.of(row).size, -row.tokens))
     shown = rows if len(rows) <= most else rows[: most - 1]

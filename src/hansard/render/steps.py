@@ -50,7 +50,7 @@ def steps(entries: Iterable[Entry], keys: Mapping[int, str]) -> Iterator[Step]:
     current: Step | None = None
     for entry in entries:
         key = keys.get(entry.offset) if entry.kind in _MODEL else None
-        if current is not None and entry.kind in _MODEL and _goes_on(current, entry, key):
+        if current is not None and entry.kind in _MODEL and _is_same_answer(current, entry, key):
             current.add(entry)
             continue
         if current is not None:
@@ -62,8 +62,8 @@ def steps(entries: Iterable[Entry], keys: Mapping[int, str]) -> Iterator[Step]:
         yield current
 
 
-def _goes_on(step: Step, entry: Entry, key: str | None) -> bool:
-    """Whether an entry is of the same answer: the same API message, or the same line if there is none."""
+def _is_same_answer(step: Step, entry: Entry, key: str | None) -> bool:
+    """Whether an entry belongs to the same answer: the same API message, or without one the same line."""
     if step.source != "agent" or entry.branch != step.first.branch or key != step.key:
         return False
     return key is not None or entry.offset == step.first.offset

@@ -26,7 +26,7 @@ _WORDS = lazy_compile(r" +|[^ ]+")
 _UUID = lazy_compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-")
 _RANDOM_UUID, _DATED_UUID, _OTHER_ID = 8, 13, 16  # characters
 _TAB = 4
-PIPED = 1_000_000  # columns where there is no terminal: nothing is cut
+PIPED = 1_000_000  # columns of output to a pipe, which is not cut
 _SELECTOR = "\ufe0f"  # makes the character before it an emoji, which may be wider
 
 _SGR = {
@@ -47,7 +47,7 @@ _SGR = {
 
 
 def clean(text: str) -> str:
-    """Text without anything that a terminal obeys: escape sequences, control characters, bidirectional overrides."""
+    """Remove escape sequences, control characters and bidirectional overrides."""
     if not _SUSPECT.search(text):
         return text
     text = BREAKS.sub("\n", ESCAPES.sub("", text))
@@ -60,7 +60,7 @@ def one_line(text: str) -> str:
 
 
 def short_id(session_id: str) -> str:
-    """The beginning of a session's id that tells it from others: random ids need less of it than those that begin with a time."""
+    """A distinctive prefix of a session's id: short for random ids, longer for those that begin with a time."""
     name = one_line(session_id)
     if _UUID.match(name):
         return name[: _DATED_UUID if name[14] == "7" else _RANDOM_UUID]
@@ -95,7 +95,7 @@ def fit(text: str, columns: int) -> str:
 
 
 def fit_path(path: str, columns: int) -> str:
-    """A path cut at its beginning: its end says more."""
+    """Cut a path at its beginning."""
     if width(path) <= columns:
         return path
     tail = path
@@ -161,7 +161,7 @@ def _chop(word: str, columns: int) -> list[str]:
 
 
 class Paint:
-    """Colours, where they are wanted."""
+    """Paints text if colours are enabled."""
 
     def __init__(self, enabled: bool) -> None:
         self.enabled = enabled
@@ -176,7 +176,7 @@ RESUME_OPTION = "--resume"
 
 
 def quote(word: str) -> str:
-    """A word for a POSIX shell; what a terminal would obey is written as an escape (`$'...'`)."""
+    """Quote a word for a POSIX shell; control characters are written as escapes (`$'...'`)."""
     if word.isprintable():
         import shlex
 
@@ -209,7 +209,7 @@ def command_line(words: Sequence[str], *, directory: str = "", environment: Mapp
 
 
 def _cmd_quote(word: str) -> str:
-    """A word for cmd.exe, which expands %names% even in quotes and knows no way to write a quote: such characters are left out."""
+    """Quote a word for cmd.exe, which expands %names% even in quotes and cannot escape quotes: such characters are dropped."""
     return '"' + "".join(char for char in word if char >= " " and char not in '"%!') + '"'
 
 

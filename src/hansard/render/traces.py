@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hansard.model.gate import release
+from hansard.model.gate import release, replaced
 from hansard.model.serialize import json_bytes
+from hansard.render.format import redaction_words
 from hansard.render.steps import Step, steps
 
 if TYPE_CHECKING:
@@ -43,10 +44,13 @@ def lines(thread: Thread) -> Iterator[bytes]:
         if one.has_log and one.transcript not in written:
             written.add(one.transcript)
             yield from _raw(one)
+    if count := len(replaced(thread.redact)):
+        about = {"type": "system", "subtype": "redaction", "session_id": thread.session.session_id}
+        yield json_bytes({**about, "content": redaction_words(count)}) + b"\n"
 
 
 def _raw(thread: Thread) -> Iterator[bytes]:
-    """The log as it is; only lines with a secret are written anew."""
+    """The log verbatim, except for lines with secrets."""
     for line in thread.raw_lines():
         value = _decoded(line)
         if not isinstance(value, dict):
@@ -73,6 +77,9 @@ def _simple(thread: Thread) -> Iterator[bytes]:
     for step in steps(thread.entries(), thread.calls().lines) if thread.has_log else ():
         for message in _messages(step):
             yield json_bytes({"type": "message", "message": message}) + b"\n"
+    if count := len(replaced(thread.redact)):
+        note = {"role": "system", "content": redaction_words(count)}
+        yield json_bytes({"type": "message", "message": note}) + b"\n"
 
 
 def _messages(step: Step) -> Iterator[dict[str, Any]]:

@@ -78,6 +78,7 @@ class _Thread:
         self._turns = turns or ()
         self._others = others
         self.not_shown = not_shown
+        self.redact = None
 
     def turns(self) -> Iterator[Turn]:
         yield from self._turns

@@ -14,7 +14,7 @@ import pytest
 import hansard
 from hansard.model.display import Diff, Display, DisplayThread, Item, Plain, Prose, Turn
 from hansard.render.html import page
-from hansard.render.html.document import document, filled
+from hansard.render.html.document import document, fill_template
 from hansard.render.html.threads import item_id
 from tests.render.html.reading import Read, read
 from tests.render.html.stubs import item, long_turns, session, tree, turn
@@ -147,7 +147,7 @@ def test_a_gap_in_a_value_stays_as_it_is() -> None:
     assert "<title>{{style}}</title>" in html
     assert html.count("{{script}}") == 1
     with pytest.raises(KeyError):
-        list(filled("index.html", {}))
+        list(fill_template("index.html", {}))
 
 
 def test_payloads_in_every_place_of_a_transcript_are_only_text(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from hansard.model.display import Checklist, Code, Console, Diff, Facts, Part, Picture, Plain, Prose
 from hansard.render.html.escaping import escaped, linked, one_line, visible
-from hansard.render.html.parts import FIRST, LONG, LONG_TEXT, part_html, parts_html
+from hansard.render.html.parts import part_html, parts_html
+from hansard.render.html.prose import FIRST, LONG, LONG_TEXT
 from tests.render.html.reading import read
 from tests.render.payloads import PAYLOADS
 

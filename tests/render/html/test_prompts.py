@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hansard.model.display import Plain
-from hansard.render.html.parts import FIRST, LONG, part_html
-from hansard.render.html.prompts import prompt_html
+from hansard.render.html.parts import part_html
+from hansard.render.html.prose import FIRST, LONG, prompt_html
 
 
 def words(html: str) -> str:

@@ -30,7 +30,7 @@ def ticks(most: Decimal, count: int = 5, *, whole: bool = False) -> list[Decimal
 
 
 def per_cent(part: float, whole: float = 1) -> str:
-    """A place or a width as SVG has it, in as few digits as can be seen."""
+    """A position or width in per cent, with as few digits as are visible."""
     return f"{100 * part / whole:.3f}".rstrip("0").rstrip(".") + "%"
 
 
@@ -54,7 +54,7 @@ _LEAST = 1.0  # pixels of a column that is not nothing
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one series adds to a column."""
+    """The part of one series in a column."""
 
     series: int  # from 0: which colour
     value: Decimal
@@ -171,16 +171,16 @@ def _name(label: str, place: int, count: int, end: int, *, fine: bool) -> str:
 
 def _linked(href: str | None, title: str, shape: str, *, focus: bool | None) -> str:
     """A shape with its value as title, and a link. One column of a chart is reached by Tab, the others by arrows."""
-    told = f"<title>{escaped(title)}</title>"
+    heading = f"<title>{escaped(title)}</title>"
     if href is None:
-        return f"<g>{told}{shape}</g>"
+        return f"<g>{heading}{shape}</g>"
     stop = ' tabindex="0"' if focus else ' tabindex="-1"'
     kind = "" if focus is None else ' class="whole"'
-    return f'<a{kind} href="{escaped(href)}"{stop}>{told}{shape}</a>'
+    return f'<a{kind} href="{escaped(href)}"{stop}>{heading}{shape}</a>'
 
 
 def spark(bars: Sequence[tuple[Decimal, str]], *, label: str) -> Markup:
-    """Small bars without an axis, each with its value as title; the last one stands out."""
+    """Small bars without an axis, each with its value as title; the last one is highlighted."""
     most = max((value for value, _ in bars), default=Decimal(0)) or Decimal(1)
     drawn = []
     for place, (value, title) in enumerate(bars):
@@ -215,7 +215,7 @@ class Cell:
 
 
 def heat(cells: Mapping[date, Cell], first: date, last: date, *, label: str, nothing: Callable[[date], str]) -> Markup:
-    """The calendar from one day to another; `nothing` says what there is to say of a day that has no cell."""
+    """The calendar from one day to another; `nothing` is the title of days without a cell."""
     monday = first.toordinal() - first.weekday()
     weeks = (last.toordinal() - monday) // 7 + 1
     wide, tall = _LEFT + weeks * _STEP, _TOP + 7 * _STEP
@@ -232,11 +232,8 @@ def week_hours(cells: Mapping[tuple[int, int], Cell], *, label: str) -> Markup:
     drawn = [f'<text x="0" y="{_TOP + day * _STEP + 10}">{name}</text>' for day, name in enumerate(DAYS)]
     drawn += [f'<text x="{_LEFT + hour * _HOUR_STEP}" y="11">{hour:02}</text>' for hour in range(0, 24, 3)]
     for (day, hour), cell in sorted(cells.items()):
-        shade = "unknown" if cell.shade is None else f"h{min(SHADES, max(0, cell.shade))}"
-        drawn.append(
-            f'<g><title>{escaped(cell.title)}</title><rect class="{shade}" x="{_LEFT + hour * _HOUR_STEP}"'
-            f' y="{_TOP + day * _STEP}" width="{_HOUR_STEP - 3}" height="{CELL}" rx="2.5"/></g>'
-        )
+        rect = _rect(cell, _LEFT + hour * _HOUR_STEP, _TOP + day * _STEP, _HOUR_STEP - 3)
+        drawn.append(f"<g><title>{escaped(cell.title)}</title>{rect}</g>")
     size = f"0 0 {_LEFT + 24 * _HOUR_STEP} {_TOP + 7 * _STEP}"
     return Markup(  # noqa: S704 - as above
         f'<svg class="chart hours" viewBox="{size}" role="img" aria-label="{escaped(label)}">{"".join(drawn)}</svg>'
@@ -277,14 +274,15 @@ def _days(
         day = date.fromordinal(number)
         week, weekday = divmod(number - monday, 7)
         cell = cells.get(day) or Cell(0, nothing(day))
-        shade = "unknown" if cell.shade is None else f"h{min(SHADES, max(0, cell.shade))}"
-        rect = (
-            f'<rect class="{shade}" x="{pixels(_LEFT + week * _STEP)}" y="{pixels(_TOP + weekday * _STEP)}"'
-            f' width="{CELL}" height="{CELL}" rx="2.5"/>'
-        )
-        told = f"<title>{escaped(cell.title)}</title>"
+        rect = _rect(cell, _LEFT + week * _STEP, _TOP + weekday * _STEP, CELL)
+        title = f"<title>{escaped(cell.title)}</title>"
         if cell.href is None:
-            yield f"<g>{told}{rect}</g>"
+            yield f"<g>{title}{rect}</g>"
         else:
-            reached = ' tabindex="0"' if day == stop else ' tabindex="-1"'
-            yield f'<a href="{escaped(cell.href)}" data-day="{day.isoformat()}"{reached}>{told}{rect}</a>'
+            stop_at = ' tabindex="0"' if day == stop else ' tabindex="-1"'
+            yield f'<a href="{escaped(cell.href)}" data-day="{day.isoformat()}"{stop_at}>{title}{rect}</a>'
+
+
+def _rect(cell: Cell, x: int, y: int, wide: int) -> str:
+    shade = "unknown" if cell.shade is None else f"h{min(SHADES, max(0, cell.shade))}"
+    return f'<rect class="{shade}" x="{x}" y="{y}" width="{wide}" height="{CELL}" rx="2.5"/>'

@@ -1,4 +1,4 @@
-"""Usage and tool calls as stacked bars, a year of days as a calendar: every bar and cell links to what is behind it."""
+"""Usage and tool calls as stacked bars, a year as a calendar; bars and cells are links."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from hansard.render.charts.svg import SHADES, Cell, Column, Part, heat, per_cent, spark, stacked, week_hours
-from hansard.render.format import date_text, many, short, weekday_text
+from hansard.render.format import date_range, date_text, many, short, weekday_text
 from hansard.render.html.escaping import escaped
 from hansard.render.series import (
     DAYS,
@@ -94,10 +94,10 @@ def _column(line: Timeline, bar: Bar, measure: Measure, explain: Explain | None)
     total = measure.text(bar.whole)
     parts = sorted(bar.parts.items())
     several = len(line.series) > 1
-    told = [f"{_series_name(line, place)}  {measure.text(amount)}" for place, amount in parts] if several else []
+    lines = [f"{_series_name(line, place)}  {measure.text(amount)}" for place, amount in parts] if several else []
     return Column(
         label,
-        "\n".join((name, f"{measure.title}  {total}", *told)),
+        "\n".join((name, f"{measure.title}  {total}", *lines)),
         explain((by,), (key,)) if by and explain else None,
         tuple(
             Part(
@@ -180,23 +180,24 @@ def draw_year(
     first: date,
     last: date,
     *,
-    told: Callable[[Amount], str],
+    text: Callable[[Amount], str],
     label: str,
-    lead: Callable[[date], str | None],
+    href: Callable[[date], str | None],
 ) -> Markup:
-    """The amounts of days as a calendar; as many days have each shade, as far as they differ."""
+    """The amounts of days as a calendar."""
     inside = {day: amount for day, amount in days.items() if first <= day <= last}
     bounds = levels_of(inside.values(), SHADES)
-
-    def shade(amount: Amount) -> int | None:
-        if amount.value is None:
-            return None
-        return level(amount, bounds, SHADES) if amount.size > 0 else 0
-
     cells = {
-        day: Cell(shade(amount), f"{weekday_text(day)}\n{told(amount)}", lead(day)) for day, amount in inside.items()
+        day: Cell(_shade(amount, bounds), f"{weekday_text(day)}\n{text(amount)}", href(day))
+        for day, amount in inside.items()
     }
     return heat(cells, first, last, label=label, nothing=lambda day: f"{weekday_text(day)}\nnothing")
+
+
+def _shade(amount: Amount, bounds: Sequence[Decimal]) -> int | None:
+    if amount.value is None:
+        return None
+    return level(amount, bounds, SHADES) if amount.size > 0 else 0
 
 
 def draw_week_hours(hours: Mapping[tuple[int, int], Amount], measure: Measure) -> Markup:
@@ -205,9 +206,8 @@ def draw_week_hours(hours: Mapping[tuple[int, int], Amount], measure: Measure) -
 
     def cell(day: int, hour: int) -> Cell:
         amount = hours.get((day, hour), Amount(Decimal(0)))
-        shade = None if amount.value is None else level(amount, bounds, SHADES) if amount.size > 0 else 0
-        told = f"{measure.title}  {measure.text(amount)}" if (day, hour) in hours else "nothing"
-        return Cell(shade, f"{DAYS[day]} {hour:02}:00 to {(hour + 1) % 24:02}:00\n{told}")
+        text = f"{measure.title}  {measure.text(amount)}" if (day, hour) in hours else "nothing"
+        return Cell(_shade(amount, bounds), f"{DAYS[day]} {hour:02}:00 to {(hour + 1) % 24:02}:00\n{text}")
 
     most = max(hours, key=lambda place: hours[place].size, default=None)
     busiest = "" if most is None else f"; most on {DAYS[most[0]]} at {most[1]:02}:00"
@@ -218,7 +218,7 @@ def draw_week_hours(hours: Mapping[tuple[int, int], Amount], measure: Measure) -
 def draw_groups(
     report: UsageReport, projects: ProjectNames, *, measure: Measure, explain: Explain, most: int = _GROUPS
 ) -> UsageChart:
-    """One bar for each key of a report's first dimension, the greatest first, stacked by its second one."""
+    """One bar for each key of a report's first dimension, largest first, stacked by the second."""
     by = report.by[0]
     split = report.by[1] if len(report.by) > 1 else None
     names, places, keys = series_of(report, measure, split, projects)
@@ -239,10 +239,10 @@ def draw_groups(
         at, bars = Decimal(0), []
         for place, amount in sorted(sums[key].items()):
             series = place if place < len(keys) or not names else _OTHERS
-            told = f"{name}\n{names[min(place, len(names) - 1)] if names else measure.title}  {measure.text(amount)}"
+            title = f"{name}\n{names[min(place, len(names) - 1)] if names else measure.title}  {measure.text(amount)}"
             size = f'x="{per_cent(float(at / top))}" width="{per_cent(float(amount.size / top))}"'
             bars.append(
-                f'<g><title>{escaped(told)}</title><rect class="s{series % 8 + 1}" {size} height="12"'
+                f'<g><title>{escaped(title)}</title><rect class="s{series % 8 + 1}" {size} height="12"'
                 f' data-value="{amount.size}"/></g>'
             )
             at += amount.size
@@ -267,7 +267,7 @@ def draw_groups(
 
 @dataclass(frozen=True, slots=True)
 class LegendEntry:
-    """A series: its name, what it comes to, and where it leads."""
+    """A series with its name, amount and link."""
 
     name: str
     amount: str = ""
@@ -286,8 +286,8 @@ def legend(entries: Sequence[LegendEntry]) -> Markup:
 
 def _item(number: int, entry: LegendEntry) -> str:
     name = escaped(entry.name)
-    told = f' title="{escaped(entry.title)}"' if entry.title else ""
-    shown = f'<a href="{escaped(entry.href)}"{told}>{name}</a>' if entry.href else f"<span{told}>{name}</span>"
+    title = f' title="{escaped(entry.title)}"' if entry.title else ""
+    shown = f'<a href="{escaped(entry.href)}"{title}>{name}</a>' if entry.href else f"<span{title}>{name}</span>"
     amount = f" <b>{escaped(entry.amount)}</b>" if entry.amount else ""
     return f'<li class="s{(number if entry.series is None else entry.series) % 8 + 1}"><i></i>{shown}{amount}</li>'
 
@@ -309,19 +309,19 @@ def draw_calls(
     if asked is not None:
         first, last = min(first, asked[0]), max(last, min(asked[1], last + timedelta(days=7)))
     columns = []
-    for start, end, label in _stretches(first, last):
+    for start, end, label in _periods(first, last):
         some = [known[day] for day in _days(start, end) if day in known]
         calls, errors = sum(item.calls for item in some), sum(item.errors for item in some)
-        title = f"{_words(start, end)}\nCalls  {calls:,}\nFailed  {errors:,}"
+        title = f"{date_range(start, end)}\nCalls  {calls:,}\nFailed  {errors:,}"
         parts = (Part(_WORKED, Decimal(calls - errors), title), Part(_FAILED, Decimal(errors), title))
         href = address(start.isoformat(), end.isoformat()) if calls else None
         columns.append(Column(label, title, href, parts if calls else ()))
-    name = f"Calls from {_words(first, last)}: {many(sum(item.calls for item in days), 'call')}"
+    name = f"Calls from {date_range(first, last)}: {many(sum(item.calls for item in days), 'call')}"
     return stacked(columns, label=name, number=lambda value: short(int(value)), height=_HEIGHT, whole=True)
 
 
-def _stretches(first: date, last: date) -> list[tuple[date, date, str]]:
-    """From which day to which each column goes, and its name."""
+def _periods(first: date, last: date) -> list[tuple[date, date, str]]:
+    """The first and last day of each column, and its name."""
     count = (last - first).days + 1
     found = []
     if count <= _MOST_DAYS:
@@ -342,10 +342,6 @@ def _stretches(first: date, last: date) -> list[tuple[date, date, str]]:
 
 def _days(first: date, last: date) -> list[date]:
     return [first + timedelta(days=number) for number in range((last - first).days + 1)]
-
-
-def _words(first: date, last: date) -> str:
-    return date_text(first) if first == last else f"{date_text(first)} to {date_text(last)}"
 
 
 def draw_sparks(days: Mapping[date, Amount], last: date, measure: Measure) -> tuple[Markup, Markup, Markup]:

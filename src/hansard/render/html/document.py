@@ -11,7 +11,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from hansard.render.format import dollars, full, lasting, machine, many, short, span, title_of
+from hansard.model.gate import replaced
+from hansard.render.format import dollars, full, machine, many, redaction_words, short, span, timedelta_text, title_of
 from hansard.render.html.escaping import escaped, linked, one_line, quoted
 from hansard.render.html.threads import Drawing, Heading, not_shown
 
@@ -28,7 +29,7 @@ def page(
     now: datetime | None = None,
     zone: tzinfo = UTC,
 ) -> Iterator[str]:
-    """The pieces of a session's page, in order; no more than one item is drawn at a time.
+    """The pieces of a session's page, in order; one item is drawn at a time.
 
     `title` replaces the session's own, `home` is the address of the page that lists it, `now` is shown at the foot, and
     times are those of `zone`.
@@ -45,9 +46,16 @@ def page(
             "header": header(session, shown, zone, home),
             "conversation": _conversation(thread, drawing),
             "outline": _outline(drawing.headings),
-            "footer": footer(now, zone),
+            "footer": _foot(thread, now, zone),
         },
     )
+
+
+def _foot(thread: Thread, now: datetime | None, zone: tzinfo) -> Iterator[str]:
+    """Drawn after the conversation, when the count is complete."""
+    yield footer(now, zone)
+    if count := len(replaced(thread.redact)):
+        yield f" {redaction_words(count)}"
 
 
 def _conversation(thread: Thread, drawing: Drawing) -> Iterator[str]:
@@ -71,7 +79,7 @@ def _conversation(thread: Thread, drawing: Drawing) -> Iterator[str]:
 
 
 def _outline(headings: list[Heading]) -> Iterator[str]:
-    """Made when the conversation is drawn, so that the headings are there."""
+    """Drawn after the conversation, when the headings are known."""
     for heading in headings:
         names = [
             heading.kind or "nobody",
@@ -85,7 +93,7 @@ def _outline(headings: list[Heading]) -> Iterator[str]:
 
 
 def footer(now: datetime | None, zone: tzinfo) -> str:
-    """What a page says at its end."""
+    """The footer of a page."""
     if now is None:
         return "Written by Hansard."
     return f'Written by Hansard, <time datetime="{machine(now)}">{full(now, zone)}</time>.'
@@ -93,12 +101,13 @@ def footer(now: datetime | None, zone: tzinfo) -> str:
 
 _KEPT = {
     "gone": "the client has deleted it; Hansard keeps it",
+    "freed": "freed in the client's folder; Hansard keeps it",
     "rewritten": "its file was rewritten and now holds less; Hansard keeps this version",
 }
 
 
 def marks_of(session: Session) -> Iterable[str]:
-    """What the user marked a session with."""
+    """Pin and tags of a session."""
     if session.pinned:
         yield "pinned"
     yield from session.tags
@@ -121,14 +130,14 @@ def header(session: Session, title: str, zone: tzinfo, home: str) -> str:
 def _facts(session: Session, zone: tzinfo) -> Iterable[tuple[str, str]]:
     if session.started_at is not None:
         started, ended = session.started_at, session.ended_at or session.started_at
-        long = f" ({lasting(ended - started)})" if ended > started else ""
+        long = f" ({timedelta_text(ended - started)})" if ended > started else ""
         yield "When", f'<time datetime="{machine(session.started_at)}">{span(started, ended, zone)}</time>{long}'
     branches = session.branches or ((session.branch,) if session.branch else ())
     if branches:
         yield "Branch", _listed(branches)
     if session.models:
         yield "Models", _listed(session.models)
-    yield "Said", ", ".join(_said(session))
+    yield "Activity", ", ".join(_counts(session))
     if session.api_messages:
         yield "Tokens", _tokens(session)
         yield "Cost", _cost(session)
@@ -157,7 +166,7 @@ def _listed(values: Sequence[str], limit: int = 5) -> str:
     return shown + (f" and {len(values) - limit} more" if len(values) > limit else "")
 
 
-def _said(session: Session) -> Iterable[str]:
+def _counts(session: Session) -> Iterable[str]:
     yield many(session.prompts, "prompt")
     yield many(session.tool_calls, "tool call")
     errors = session.tool_errors + session.api_errors
@@ -179,11 +188,11 @@ def _tokens(session: Session) -> str:
 def _cost(session: Session) -> str:
     if session.cost_usd is None:
         return f"no price known for {_listed(session.unpriced_models)}" if session.unpriced_models else "no price known"
-    told = escaped(dollars(session.cost_usd))
+    amount = escaped(dollars(session.cost_usd))
     if session.lower_bound_messages:
         count = many(session.lower_bound_messages, "answer was", "answers were")
-        told = f'<span title="{count} not finished, so the output counted for them is a lower bound">at least {told}</span>'
-    return f"{told}, without {_listed(session.unpriced_models)}" if session.unpriced_models else told
+        amount = f'<span title="{count} not finished, so the output counted for them is a lower bound">at least {amount}</span>'
+    return f"{amount}, without {_listed(session.unpriced_models)}" if session.unpriced_models else amount
 
 
 _GAP = re.compile(r"\{\{(\w+)\}\}")
@@ -195,8 +204,8 @@ def asset(name: str) -> str:
     return files("hansard.render.html").joinpath("assets", name).read_text(encoding="utf-8")
 
 
-def filled(template: str, values: Mapping[str, str | Iterable[str]]) -> Iterator[str]:
-    """A template's text with a value in each {{gap}}; values are not looked into, and long ones go by piece by piece."""
+def fill_template(template: str, values: Mapping[str, str | Iterable[str]]) -> Iterator[str]:
+    """Fill each {{gap}} of a template with its value, which is not parsed and may come in pieces."""
     for place, piece in enumerate(_GAP.split(asset(template))):
         if not place % 2:
             yield piece
@@ -209,14 +218,14 @@ def filled(template: str, values: Mapping[str, str | Iterable[str]]) -> Iterator
 def document(
     template: str, styles: Iterable[str], scripts: Iterable[str], values: Mapping[str, str | Iterable[str]]
 ) -> Iterator[str]:
-    """A page: a template with its style and script inside it, allowed by their digests, and nothing else allowed."""
+    """A page with inline style and script; its content security policy allows their digests and nothing else."""
     style = "\n".join(map(asset, styles))
     script = "\n".join(map(asset, scripts))
     policy = (
         f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    return filled(template, {"policy": quoted(policy), "style": style, "script": script, **values})
+    return fill_template(template, {"policy": quoted(policy), "style": style, "script": script, **values})
 
 
 def _digest(text: str) -> str:

@@ -6,11 +6,11 @@ import hashlib
 import re
 from collections.abc import Sequence
 
-# What a browser would obey, hide or refuse: C0 but tab and newline, DEL, C1, bidirectional controls, halves of characters.
+# C0 except tab and newline, DEL, C1, bidirectional controls, lone surrogates.
 _ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _CONTROLS = bytes([*range(9), *range(11, 32), 127])
 _LINE_ENDS = re.compile("\r\n?|\x85")
-_MARKS = frozenset("\u061c\u200e\u200f")  # say which way a neighbour runs, and turn nothing round
+_MARKS = frozenset("\u061c\u200e\u200f")  # direction marks, which do not reorder text
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_.-]*")
 _UNFIT = re.compile(r"[^A-Za-z0-9_.-]")
 _URL = re.compile(r"https?://[^\s<>\"'`\\^{|}\x00-\x1f]+")
@@ -18,7 +18,7 @@ _TRAILING = ".,;:!?)]*_"
 
 
 def visible(text: str) -> str:
-    """Text in which control characters are pictures of themselves, and what would turn or break the text is named."""
+    """Replace control characters with visible symbols, and bidirectional controls with their code points."""
     if text.isascii():
         data = text.encode()
         if len(data.translate(None, _CONTROLS)) == len(data):
@@ -64,7 +64,7 @@ def spans(runs: Sequence[tuple[str, str]]) -> str:
 
 
 def unescaped_spans(runs: Sequence[tuple[str, str]]) -> str:
-    """The same before `with_tags`."""
+    """The same, not escaped yet: see `with_tags`."""
     return "".join([f'\x04span class="{kind}"\x05{text}\x04/span\x05' if kind else text for kind, text in runs])
 
 
@@ -112,7 +112,7 @@ def with_links(text: str) -> str:
 
 
 def element_id(prefix: str, name: str) -> str:
-    """An id made of letters and digits only; names that had to be changed for it stay apart by their digest."""
+    """An HTML id; names that are not valid in one are replaced, with a digest to keep them distinct."""
     if _PLAIN_ID.fullmatch(name) and len(name) < 100:
         return prefix + name
     digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()

@@ -18,23 +18,18 @@ from hansard.render.html.escaping import (
     spans,
     unescaped_spans,
     visible,
-    with_links,
     with_tags,
 )
-from hansard.render.html.prose import prose
+from hansard.render.html.prose import first_cut, more_words, plain_html, prose
 from hansard.thread.tool_views import language_of
 
-LONG = 40  # lines; beyond them only the first are shown at once
-FIRST = 30
-LONG_TEXT = 8_000  # characters, the same
-FIRST_TEXT = 5_000
 _WIDE = 200  # longer lines are wrapped
 _STATES = frozenset({"pending", "in_progress", "completed", "deleted", "chosen", "open"})
-_SAID = {"in_progress": "in progress", "open": "not chosen"}
+_STATE_LABELS = {"in_progress": "in progress", "open": "not chosen"}
 
 
 def parts_html(parts: Iterable[Part]) -> str:
-    """Parts one below the other."""
+    """Several parts."""
     return "".join(map(part_html, parts))
 
 
@@ -58,18 +53,6 @@ def part_html(part: Part) -> str:
             return picture(part)
 
 
-def plain_html(text: str) -> str:
-    """Text as it was typed; the rest of a long one is folded."""
-    place = first_cut(text)
-    if not place:
-        return f'<div class="plain" dir="auto">{with_links(text)}</div>' if text else ""
-    end = place - 1 if text[place - 1] == "\n" else place
-    return (
-        f'<div class="plain" dir="auto">{with_links(text[:end])}</div><details class="more"><summary>{more_words(text, place)}</summary>'
-        f'<div class="plain" dir="auto">{with_links(text[place:])}</div></details>'
-    )
-
-
 def code_html(part: Code, *, is_open: bool = False) -> str:
     """Code; the rest of a long piece is folded, or open."""
     text = visible(part.text)
@@ -90,15 +73,15 @@ def _checklist(part: Checklist) -> str:
     rows = []
     for state, text in part.items:
         known = state in _STATES
-        said = _SAID.get(state, state) if known else one_line(state, 40)
+        label = _STATE_LABELS.get(state, state) if known else one_line(state, 40)
         rows.append(
-            f'<li class="{state if known else "pending"}"><span class="unseen">{said}: </span>{escaped(text)}</li>'
+            f'<li class="{state if known else "pending"}"><span class="unseen">{label}: </span>{escaped(text)}</li>'
         )
     return f'<ul class="checklist">{"".join(rows)}</ul>'
 
 
 def _diff(part: Diff) -> str:
-    """A diff, with the numbers of its lines where it says them."""
+    """A diff, with line numbers if it has them."""
     text = visible(part.text)
     place = first_cut(text)
     if not text.strip() or (place and text[place - 1] != "\n"):
@@ -107,25 +90,25 @@ def _diff(part: Diff) -> str:
     signs, drawn = diff_lines(lines, part.path)
     numbers = line_numbers(lines)
 
-    def stretch(low: int, high: int) -> str:
+    def draw(low: int, high: int) -> str:
         wraps = max(map(len, lines[low:high])) > _WIDE
         changes = blocks(signs[low:high], drawn[low:high])
         if wraps or not numbers:
             return f'<pre class="diff code{" wrap" if wraps else ""}">\n{changes}</pre>'
-        told = "\n".join(numbers[low:high])
-        return f'<div class="numbered"><pre class="lines" aria-hidden="true">\n{told}</pre><pre class="diff code">\n{changes}</pre></div>'
+        gutter = "\n".join(numbers[low:high])
+        return f'<div class="numbered"><pre class="lines" aria-hidden="true">\n{gutter}</pre><pre class="diff code">\n{changes}</pre></div>'
 
     if not place:
-        return stretch(0, len(lines))
+        return draw(0, len(lines))
     first = text.count("\n", 0, place)
     return (
-        f'<div class="long">{stretch(0, first)}<details class="more"><summary>{more_words(text, place)}</summary>'
-        f"{stretch(first, len(lines))}</details></div>"
+        f'<div class="long">{draw(0, first)}<details class="more"><summary>{more_words(text, place)}</summary>'
+        f"{draw(first, len(lines))}</details></div>"
     )
 
 
 def _box(kind: str, text: str, runs: list[Run], first_line: int, *, is_open: bool = False) -> str:
-    """Preformatted text, whole and in runs; a long one shows its beginning, and the rest when it is opened, or below it."""
+    """Preformatted text, plain and as runs; the rest of a long one is folded, or open."""
     if not text or text.isspace():
         return ""
     place = first_cut(text)
@@ -143,26 +126,8 @@ def _box(kind: str, text: str, runs: list[Run], first_line: int, *, is_open: boo
     )
 
 
-def first_cut(text: str) -> int:
-    """Where a text is cut: behind a line's end, in a line that is too long, or nowhere: 0."""
-    place = 0
-    if text.count("\n") >= LONG:
-        for _ in range(FIRST):
-            place = text.index("\n", place) + 1
-    if (place or len(text)) > LONG_TEXT:
-        place = text.rfind("\n", FIRST_TEXT // 5, FIRST_TEXT) + 1 or FIRST_TEXT
-    return place
-
-
-def more_words(text: str, place: int) -> str:
-    """What is not shown at once."""
-    if text[place - 1] == "\n":
-        return f"{text.count(chr(10), place) + 1:,} more lines"
-    return f"{len(text) - place:,} more characters"
-
-
 def _cut_runs(runs: list[Run], end: int, start: int) -> tuple[list[Run], list[Run]]:
-    """The runs up to one place of their text, and those from another on, which is the same or the next."""
+    """Split runs at a position of their text; the newline between `end` and `start` is dropped."""
     shown: list[Run] = []
     place = number = 0
     while number < len(runs) and place + len(runs[number][1]) <= start:
@@ -203,7 +168,7 @@ _JPEG_SIZES = frozenset({0xC0, 0xC1, 0xC2, 0xC3, 0xC5, 0xC6, 0xC7, 0xC9, 0xCA, 0
 
 
 def picture(part: Picture) -> str:
-    """An image as an element that holds it, or a line that says what is not shown."""
+    """An image as a data URL, or a placeholder."""
     kind = part.media_type.strip().lower().replace("image/jpg", "image/jpeg")
     is_base64 = _BASE64.fullmatch(part.data) is not None
     data = part.data if is_base64 else "".join(part.data.split())
@@ -217,8 +182,8 @@ def picture(part: Picture) -> str:
             name = f"{kind.partition('/')[2].upper()} image, {size(length)}"
             return f'<img class="picture" src="data:{kind};base64,{data}" alt="{name}"{sides} loading="lazy" decoding="async">'
     what = one_line(part.media_type, 80) or "a file"
-    told = f"{what}, {size(length)}" if fits else f"{what}, not readable"
-    return f'<p class="placeholder">Not shown: {told}</p>'
+    words = f"{what}, {size(length)}" if fits else f"{what}, not readable"
+    return f'<p class="placeholder">Not shown: {words}</p>'
 
 
 def _decoded(text: str) -> bytes:
@@ -275,7 +240,7 @@ _MOST_COLOURED = 20_000  # characters
 
 
 def diff_lines(lines: Sequence[str], path: str) -> tuple[list[str], list[str]]:
-    """What each line of a diff is, and each as HTML, its sign included."""
+    """The kind of each line of a diff, and its HTML, sign included."""
     signs = [_SIGNS.get(line[:1], "same") for line in lines]
     drawn = list(lines)
     marks = {place: ranges for place, ranges in _changed_words(lines, signs) if ranges}
@@ -295,14 +260,14 @@ def blocks(signs: Sequence[str], drawn: Sequence[str]) -> str:
     begun = 0
     for place in range(1, len(signs) + 1):
         if place == len(signs) or signs[place] != signs[begun]:
-            stretch = "\n".join(drawn[begun:place])
-            out.append(f'<span class="{signs[begun]}">{stretch}')
+            run = "\n".join(drawn[begun:place])
+            out.append(f'<span class="{signs[begun]}">{run}')
             begun = place
     return "\n</span>".join(out) + "</span>"
 
 
 def line_numbers(lines: Sequence[str]) -> list[str]:
-    """The numbers of each line in the old file and in the new one; nothing where the diff does not say them."""
+    """Line numbers in the old and the new file; empty if the diff has none."""
     old = new = 0
     before: list[str] = []
     after: list[str] = []
@@ -327,7 +292,7 @@ def line_numbers(lines: Sequence[str]) -> list[str]:
 def _colour(
     lines: Sequence[str], signs: Sequence[str], drawn: list[str], runs: dict[int, list[Run]], language: str
 ) -> None:
-    """Colour the new text, and by itself what was cut from the old one: the lines, and the runs that are asked for."""
+    """Highlight the new text, and separately the removed lines: in `drawn`, and in `runs` for the lines that are in it."""
     for own in (("same", "add"), ("cut",)):
         places = [place for place, sign in enumerate(signs) if sign in own]
         if not places:
@@ -373,7 +338,7 @@ def _by_line(runs: Sequence[Run]) -> Iterator[list[Run]]:
 
 
 def _changed_words(lines: Sequence[str], signs: Sequence[str]) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-    """Where lines that were cut and those that replaced them differ, by the numbers of the lines."""
+    """Where removed lines differ from those that replaced them, by line."""
     place = 0
     while place < len(lines):
         if signs[place] != "cut":
@@ -395,7 +360,7 @@ def _changed_words(lines: Sequence[str], signs: Sequence[str]) -> Iterator[tuple
 
 
 def _differing(old: str, new: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """The ranges of two lines that differ, behind their signs; none where they have little in common."""
+    """The differing ranges of two lines, after their signs; none if they have little in common."""
     before, after = _WORDS.findall(old), _WORDS.findall(new)
     short = min(len(before), len(after))
     low = 1

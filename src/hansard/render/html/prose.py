@@ -1,4 +1,4 @@
-"""Markdown as HTML: markdown-it-py parses, a small drawing of our own writes, and nh3 sanitizes everything with links.
+"""Markdown and plain text as HTML: markdown-it-py parses, `Drawing` writes, and nh3 sanitizes everything with links.
 
 Nothing loads from anywhere: images become links or words, and only addresses of the web and of mail are links.
 """
@@ -6,8 +6,8 @@ Nothing loads from anywhere: images become links or words, and only addresses of
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import cache, partial
+from typing import TYPE_CHECKING, ClassVar
 
 from hansard.render.highlighting import CLASSES, coloured
 from hansard.render.html.escaping import marked_up, quoted, spans, visible, with_links
@@ -21,21 +21,16 @@ if TYPE_CHECKING:
     from markdown_it.utils import EnvType, OptionsDict
 
 
-# Beyond these a text is shown as it was written: markdown-it takes some ten microseconds for each mark, and as long for a line.
+# Longer texts are shown verbatim: markdown-it takes about ten microseconds per mark and per line.
 LONGEST = 200_000
 MANY_MARKS = 20_000
+LONG = 40  # lines; beyond them only the first are shown at once
+FIRST = 30
+LONG_TEXT = 8_000  # characters, the same
+FIRST_TEXT = 5_000
 
-# A text in which nothing of this occurs is paragraphs and nothing else.
-_MEANS_SOMETHING = re.compile(r"[*_`\[\]<>&\\#~|]|^[ \t]*(?:[-+=]|\d+[.)])|^ *(?: {2}|\t)|  $|://", re.MULTILINE)
-# What a line is often made of, and what else it would take markdown-it to understand. Inside words a sign is only a sign: an
-# underscore between letters, an ampersand or a bracket that begins no entity and no address. Each way begins with a character
-# and looks back from there, so that `re` finds the places by their characters, many times as fast as by trying at each.
-_CODE_OR_STRONG = re.compile(r"`(?<!``)([^`\n ](?:[^`\n]*[^`\n ])?)`(?!`)|\*\*(?<!\*\*\*)(?!\*)")
-_HARDER = re.compile(
-    r"[\\`*~_&<](?:(?<=[\\`*])|(?<=~)~|(?<=_)(?:(?<![^\W_]_)|(?![^\W_]))|(?<=&)(?:#|[A-Za-z][A-Za-z0-9]*+;)"
-    r"|(?<=<)(?![^ \t\n<>:@\0]*+(?:[ \t\n<>]|\Z)))"
-)
-_BREAK = re.compile(r"\n(?:(?<=\s\n)|\s)")
+# Without any of these, a text consists of plain paragraphs.
+_MARKUP = re.compile(r"[*_`\[\]<>&\\#~|]|^[ \t]*(?:[-+=]|\d+[.)])|^ *(?: {2}|\t)|  $|://", re.MULTILINE)
 _PARAGRAPHS = re.compile(r"\n[ \t]*+(?:\n[ \t]*+)++")
 _WEB = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 _ALIGNED = {"text-align:left": "left", "text-align:center": "center", "text-align:right": "right"}
@@ -52,8 +47,8 @@ def prose(text: str) -> str:
 
 
 def drawn_by(parser: Callable[[], MarkdownIt], text: str) -> str:
-    """Visible text as HTML by a parser, which is made only where the text needs one."""
-    if not _MEANS_SOMETHING.search(text):
+    """Visible text as HTML; the parser is created only if the text has Markdown in it."""
+    if not _MARKUP.search(text):
         return "".join(
             f"<p>{paragraph}</p>" for part in _PARAGRAPHS.split(text) if (paragraph := marked_up(part.strip()))
         )
@@ -72,9 +67,8 @@ def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=Drawing)
-    return parser.enable(["table", "strikethrough"]).disable(
-        ["inline", "html_block", "html_inline"]
-    )  # the drawing asks for that where it is needed
+    # `Drawing.words` parses what is inside of paragraphs.
+    return parser.enable(["table", "strikethrough"]).disable(["inline", "html_block", "html_inline"])
 
 
 @cache
@@ -148,13 +142,12 @@ class Drawing:
 
     def words(self, text: str, out: list[str], env: EnvType) -> None:
         """Draw the content of a paragraph."""
-        if (env and "[" in text) or not _simple(text, out):
-            inner: list[Token] = []
-            self._parser.inline.parse(text, self._parser, env, inner)
-            self._inline(inner, out)
+        inner: list[Token] = []
+        self._parser.inline.parse(text, self._parser, env, inner)
+        self._inline(inner, out)
 
     def _inline(self, tokens: Sequence[Token], out: list[str]) -> None:
-        links: list[str] = []  # how each of those that are open is closed
+        links: list[str] = []  # the closing tags of open links
         for token in tokens:
             kind = token.type
             if kind == "text":
@@ -169,56 +162,6 @@ class Drawing:
                 out.append(links.pop() if links else "")
             else:
                 out.append(self._write.get(kind, _text)(token))
-
-
-def _simple(text: str, out: list[str]) -> bool:
-    """Write a text in which there is nothing but words, code and strong words; False where it takes more to understand it."""
-    if "](" in text:
-        return False
-    escape = with_links if "://" in text else marked_up if "&" in text or "<" in text or ">" in text else str
-    if "`" not in text and "**" not in text:
-        if _HARDER.search(text) or ("\n" in text and _BREAK.search(text)):
-            return False
-        out.append(escape(text))
-        return True
-    pieces: list[str | None] = _CODE_OR_STRONG.split(text)
-    words: list[Any] = pieces[::2]
-    said = "\0".join(words)
-    if _HARDER.search(said) or ("\n" in said and _BREAK.search(said)):
-        return False
-    drawn: list[str] = [escape(words[0])]
-    place = len(words[0])
-    is_open = False
-    for code, after in zip(pieces[1::2], words[1:], strict=True):
-        if code is not None:
-            drawn.append(f"<code>{marked_up(code)}</code>")
-            place += len(code) + 2
-        else:
-            opens, closes = _flanks(text[place - 1] if place else " ", text[place + 2 : place + 3] or " ")
-            if opens is is_open or closes is not is_open:
-                return False
-            drawn.append("</strong>" if is_open else "<strong>")
-            is_open = not is_open
-            place += 2
-        drawn.append(escape(after))
-        place += len(after)
-    if is_open:
-        return False
-    out += drawn
-    return True
-
-
-@lru_cache(maxsize=4096)
-def _flanks(before: str, after: str) -> tuple[bool, bool]:
-    """Whether two stars between these characters may begin, and may end, strong words."""
-    from markdown_it.common.utils import isMdAsciiPunct, isPunctChar, isWhiteSpace
-
-    space_before, space_after = isWhiteSpace(ord(before)), isWhiteSpace(ord(after))
-    mark_before = isMdAsciiPunct(ord(before)) or isPunctChar(before)
-    mark_after = isMdAsciiPunct(ord(after)) or isPunctChar(after)
-    begins = not space_after and (not mark_after or space_before or mark_before)
-    ends = not space_before and (not mark_before or space_after or mark_after)
-    return begins, ends
 
 
 def _text(token: Token) -> str:
@@ -239,8 +182,8 @@ def _link(token: Token) -> tuple[str, str]:
     address = str(token.attrs.get("href", ""))
     title = str(token.attrs.get("title", ""))
     if _WEB.match(address):
-        told = f' title="{quoted(title)}"' if title else ""
-        return f'<a href="{quoted(address)}"{told}>', "</a>"
+        attribute = f' title="{quoted(title)}"' if title else ""
+        return f'<a href="{quoted(address)}"{attribute}>', "</a>"
     return f'<span class="ref" title="{quoted(address)}">', "</span>"
 
 
@@ -255,3 +198,135 @@ def _image(token: Token) -> str:
 
 def code_block(text: str, language: str) -> str:
     return f'<pre class="code"><code>{spans(coloured(text.removesuffix(chr(10)), language))}</code></pre>'
+
+
+def plain_html(text: str) -> str:
+    """Text as it was typed; the rest of a long one is folded."""
+    place = first_cut(text)
+    if not place:
+        return f'<div class="plain" dir="auto">{with_links(text)}</div>' if text else ""
+    end = place - 1 if text[place - 1] == "\n" else place
+    return (
+        f'<div class="plain" dir="auto">{with_links(text[:end])}</div><details class="more"><summary>{more_words(text, place)}</summary>'
+        f'<div class="plain" dir="auto">{with_links(text[place:])}</div></details>'
+    )
+
+
+def first_cut(text: str) -> int:
+    """Where a text is folded: after a newline, or inside an overlong line; 0 if it is short."""
+    place = 0
+    if text.count("\n") >= LONG:
+        for _ in range(FIRST):
+            place = text.index("\n", place) + 1
+    if (place or len(text)) > LONG_TEXT:
+        place = text.rfind("\n", FIRST_TEXT // 5, FIRST_TEXT) + 1 or FIRST_TEXT
+    return place
+
+
+def more_words(text: str, place: int) -> str:
+    """How much is folded."""
+    if text[place - 1] == "\n":
+        return f"{text.count(chr(10), place) + 1:,} more lines"
+    return f"{len(text) - place:,} more characters"
+
+
+# -- prompts: Markdown as people type it, in which every character that is not layout is kept
+
+_TYPED_MARKDOWN = re.compile(
+    r"^ {0,3}(?:```|~~~|#{1,6} |[-*+] |\d{1,9}[.)] |> |\|.*\|)|(?<!`)`[^`\n]+`|\*\*[^\s*]|\[[^\[\]\n]+\]\(",
+    re.MULTILINE,
+)
+_TYPED_CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+# Inline text that Markdown would alter: underscores, stars in words, backslashes, entities, indents.
+_ALTERED = re.compile(r"(?<!\w)_|_(?!\w)|\w\*\w|\\[!-/:-@\[-`{-~\n]|&#?\w+;|\n[ \t]")
+_CODE_OR_STRONG = re.compile(r"(?<!`)`([^`\n]+)`(?!`)|(?<![*\w])\*\*(?![\s*])([^*\n]+)(?<!\s)\*\*(?![*\w])")
+_BAR = re.compile(r"(?<!\\)\|")
+
+
+def prompt_html(text: str) -> str:
+    """A prompt, rendered as Markdown if it is Markdown, else verbatim; the rest of a long one is folded."""
+    text = visible(text)
+    if not _TYPED_MARKDOWN.search(text) or len(text) > LONGEST:
+        return plain_html(text)
+    if not first_cut(text):
+        return _prompt_prose(text)
+    place, opener = _fold_at(text)
+    return (
+        f'{_prompt_prose(text[:place])}<details class="more"><summary>{more_words(text, place)}</summary>'
+        f"{_prompt_prose(opener + text[place:])}</details>"
+    )
+
+
+def _prompt_prose(text: str) -> str:
+    parser = partial(_prompt_parser, tables=not _drops_cells(text))
+    return f'<div class="prose" dir="auto">{drawn_by(parser, text.strip(chr(10)))}</div>'
+
+
+def _fold_at(text: str) -> tuple[int, str]:
+    """Where the folded rest begins, and the line that opens its code block if it begins inside one."""
+    lines = text.splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    tokens = _prompt_parser(tables=True).parse(text)
+    blocks = [token for token in tokens if token.map and (token.level == 0 or token.type == "list_item_open")]
+    for token in reversed(blocks):
+        begin = token.map[0] if token.map else 0
+        if token.level <= 1 and 0 < begin <= FIRST and starts[begin] <= FIRST_TEXT:
+            return starts[begin], ""
+    place = first_cut(text)
+    first = tokens[0]
+    opener = lines[first.map[0]] if first.type == "fence" and first.map and place < starts[first.map[1]] else ""
+    return place, opener
+
+
+@cache
+def _prompt_parser(*, tables: bool) -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=_PromptDrawing)
+    parser.enable(["strikethrough", *(["table"] if tables else [])])
+    return parser.disable(["inline", "html_block", "html_inline", "reference", "entity", "escape"])
+
+
+class _PromptDrawing(Drawing):
+    """Draws Markdown, but keeps inline text that Markdown would alter."""
+
+    def __init__(self, parser: MarkdownIt) -> None:
+        super().__init__(parser)
+        self._write["fence"] = _prompt_fence
+
+    def words(self, text: str, out: list[str], env: EnvType) -> None:
+        if not _ALTERED.search(_TYPED_CODE.sub("``", text)):
+            super().words(text, out, env)
+            return
+        place = 0
+        for found in _CODE_OR_STRONG.finditer(text):
+            out.append(with_links(text[place : found.start()]))
+            code, strong = found.groups()
+            out.append(
+                f"<code>{marked_up(code)}</code>" if code is not None else f"<strong>{marked_up(strong)}</strong>"
+            )
+            place = found.end()
+        out.append(with_links(text[place:]))
+
+
+def _prompt_fence(token: Token) -> str:
+    """A code block; words after its language are shown above it."""
+    language, _, more = token.info.strip().partition(" ")
+    above = f'<p class="quiet">{marked_up(token.info.strip())}</p>' if more.strip() else ""
+    return above + code_block(token.content, language)
+
+
+def _drops_cells(text: str) -> bool:
+    """Whether Markdown would drop parts of a table: cells beyond its header, backslashes before bars."""
+    width = 0
+    for line in text.split("\n"):
+        cells = len(_BAR.findall(line.strip().strip("|")))
+        if "-" in line and not line.strip("-|: \t>"):  # the delimiter row of a table
+            width = cells
+        elif "|" not in line:
+            width = 0
+        elif width and (cells > width or "\\|" in line):
+            return True
+    return False

@@ -13,19 +13,19 @@ from hansard.render.format import (
     agent_counts,
     clock,
     full,
-    lasting,
     local,
     machine,
     many,
     short,
+    timedelta_text,
     token_words,
     total_tokens,
     turn_time,
 )
 from hansard.render.format import cost as marked_cost
 from hansard.render.html.escaping import element_id, escaped, one_line
-from hansard.render.html.parts import LONG, part_html, parts_html
-from hansard.render.html.prompts import prompt_html
+from hansard.render.html.parts import part_html, parts_html
+from hansard.render.html.prose import LONG, prompt_html
 
 if TYPE_CHECKING:
     from hansard.model.display import CallFacts, DisplayThread, Item, Part, Turn
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from hansard.model.tools import ToolKind
 
 _PROMPTS = frozenset({"prompt", "command", "bash"})
-# The kinds that a reader can show and hide; every item is of exactly one.
+# Groups of items that readers can show and hide; every item is in exactly one.
 GROUPS = {
     "prompts": "Prompts",
     "replies": "Replies",
@@ -66,7 +66,7 @@ _ICONS: dict[ToolKind, str] = {
     "tool_search": "lens", "fetch": "web", "web_search": "web", "spawn": "agent", "plan": "plan", "plan_mode": "plan",
     "todo": "list", "task_create": "list", "task_update": "list", "ask": "ask", "mcp": "plug",
 }  # fmt: skip
-_OPEN: frozenset[ToolKind] = frozenset({"ask", "plan"})  # said to the user, so worth reading at once
+_OPEN: frozenset[ToolKind] = frozenset({"ask", "plan"})  # addressed to the user, so open from the start
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Heading:
 
 @dataclass(slots=True)
 class Drawing:
-    """What the drawn threads of one page share: ids that are taken, and headings for the outline."""
+    """State shared by the threads of one page: used ids, and headings for the outline."""
 
     zone: tzinfo
     headings: list[Heading] = field(default_factory=list)
@@ -90,7 +90,7 @@ class Drawing:
     _taken: set[str] = field(default_factory=set)
 
     def turns(self, turns: Iterable[Turn]) -> Iterator[str]:
-        """The session's own turns; stretches that were replaced are folded."""
+        """The session's own turns; replaced branches are folded."""
         folded = 0
         before: date | None = None
         for turn in turns:
@@ -141,7 +141,7 @@ class Drawing:
         return ""
 
     def _opening(self, turn: Turn, *, with_day: bool) -> str:
-        """How a turn begins: its number, when it was, and what it used."""
+        """The header of a turn: number, time and usage."""
         when = ""
         if turn.started_at is not None:
             stated = (full if with_day else clock)(turn.started_at, self.zone)
@@ -152,7 +152,7 @@ class Drawing:
         )
 
     def _section(self, turn: Turn, *, part: bool = False) -> str:
-        """The element of a turn, or of the rest of one that began earlier; its class says how large it may be."""
+        """The element of a turn, or of its continuation; its class is an estimate of its height."""
         room = min(4, len(turn.items).bit_length() // 2)
         holds = " ".join(sorted({group_of(item) for item in turn.items}))
         kind, place = (
@@ -163,9 +163,9 @@ class Drawing:
         return f'<section class="{kind} room-{room}" id={place} data-holds="{holds}" tabindex="-1">'
 
     def _items(self, items: Iterable[Item], branch: int, agent: str) -> Iterator[str]:
-        """Items; those of another branch than the turn's own are folded in place."""
-        for other, stretch in groupby(items, key=lambda item: item.branch):
-            inner = list(stretch)
+        """Items; those of other branches than the turn's are folded in place."""
+        for other, run in groupby(items, key=lambda item: item.branch):
+            inner = list(run)
             is_folded = bool(other) and other != branch
             if is_folded:
                 yield self._branch(other, inner, agent)
@@ -186,7 +186,7 @@ class Drawing:
         return f'<p class="fork">What was here before was replaced: {links}</p>'
 
     def _branch(self, branch: int, items: Sequence[Item], agent: str) -> str:
-        """The beginning of a folded stretch that the session did not go on with."""
+        """Open a folded run of items of another branch."""
         text = next((text for item in items if (text := _words(item))), "")
         place = self._own_id(self._branch_id(branch, items, agent))
         return (
@@ -201,7 +201,7 @@ class Drawing:
         return f"Replaced: branch {branch}"
 
     def _own_id(self, wanted: str) -> str:
-        """An id that is unique in the page: a call shown in two places shows its subagent in both."""
+        """A unique id; a call that is shown twice shows its subagent twice."""
         place, number = wanted, 1
         while place in self._taken:
             number += 1
@@ -216,7 +216,7 @@ def branch_id(agent: str, branch: int) -> str:
 
 
 def _words(item: Item) -> str:
-    """What an item says first."""
+    """The first text of an item."""
     return next((part.text for part in item.parts if isinstance(part, (Plain, Prose, Code)) and part.text.strip()), "")
 
 
@@ -230,7 +230,7 @@ def _heading(turn: Turn, *, replaced: bool) -> Heading:
 
 
 def _spent(turn: Turn) -> str:
-    """How long a turn took, and what it used."""
+    """The duration and usage of a turn."""
     facts: list[str] = []
     if time := turn_time(turn):
         facts.append(f"<span>{time}</span>")
@@ -251,7 +251,7 @@ def _about(agent: Agent | None) -> str:
         return '<i class="icon icon-agent" aria-hidden="true"></i><span class="name">Subagent</span>'
     facts = agent_counts(agent)
     if agent.started_at is not None and agent.ended_at is not None:
-        facts.append(lasting(agent.ended_at - agent.started_at))
+        facts.append(timedelta_text(agent.ended_at - agent.started_at))
     name = one_line(agent.agent_type, 60)
     listed = "".join(f'<span class="fact">{fact}</span>' for fact in facts)
     return (
@@ -262,14 +262,14 @@ def _about(agent: Agent | None) -> str:
 
 
 def not_shown(counts: dict[str, int], *, folded: bool = False) -> str:
-    """A line that counts the records that say nothing to a reader; their kinds beside it, or folded under it."""
+    """Count the records that are not shown; their kinds follow, or are folded below."""
     if not counts:
         return ""
-    told = f"Not shown: {many(sum(counts.values()), 'record')}"
+    summary = f"Not shown: {many(sum(counts.values()), 'record')}"
     listed = ", ".join(f"{count:,} {one_line(kind, 60)}" for kind, count in counts.items())
     if folded:
-        return f'<details class="not-shown"><summary>{told}</summary>{listed}</details>'
-    return f'<p class="not-shown">{told} ({listed})</p>'
+        return f'<details class="not-shown"><summary>{summary}</summary>{listed}</details>'
+    return f'<p class="not-shown">{summary} ({listed})</p>'
 
 
 # -- items
@@ -298,16 +298,16 @@ def item_html(item: Item, place: ItemContext, inside: str = "") -> str:
     """An item; `inside` is the drawn thread of the subagent that it started."""
     group = group_of(item)
     kind = item.kind if item.kind.isascii() and item.kind.isalpha() else "other"
-    if item.kind == "reply" and not (item.results or inside or any(_says_something(part) for part in item.parts)):
+    if item.kind == "reply" and not (item.results or inside or any(_has_content(part) for part in item.parts)):
         kind += " blank"
     name = "article" if group in ("prompts", "replies") else "div"
     return (
         f'<{name} class="item {kind} of-{group}" id="{place.id}"{place.attributes}>'
-        f"{_permalink(item, place)}{_BODIES.get(item.kind, _said)(item, inside)}</{name}>"
+        f"{_permalink(item, place)}{_BODIES.get(item.kind, _client_note)(item, inside)}</{name}>"
     )
 
 
-def _says_something(part: Part) -> bool:
+def _has_content(part: Part) -> bool:
     return not isinstance(part, (Prose, Plain)) or bool(part.text.strip())
 
 
@@ -317,12 +317,12 @@ def _permalink(item: Item, place: ItemContext) -> str:
         facts.insert(0, item.model)
     if item.uuid:
         facts.append(item.uuid)
-    told = escaped(" · ".join(facts))
+    title = escaped(" · ".join(facts))
     if item.at is None:
-        return f'<a class="at" href="#{place.id}" title="{told}" aria-label="Link to this">#</a>'
+        return f'<a class="at" href="#{place.id}" title="{title}" aria-label="Link to this">#</a>'
     time = local(item.at, place.zone)
     return (
-        f'<a class="at" href="#{place.id}" title="{told}">'
+        f'<a class="at" href="#{place.id}" title="{title}">'
         f'<time datetime="{machine(item.at)}">{time.isoformat()[11:19]}</time></a>'
     )
 
@@ -356,13 +356,13 @@ def _tool(item: Item, inside: str) -> str:
     icon = _ICONS.get(item.facts.kind, "tool")
     title = one_line(item.title, 80)
     described = _description(item)
-    said = described.text if described else item.subject
-    subject = one_line(said, 400)
+    line = described.text if described else item.subject
+    subject = one_line(line, 400)
     summary = (
         f'<i class="icon icon-{icon}" aria-hidden="true"></i><span class="name">{title}</span> '
         f'<span class="subject{" words" if described else ""}">{subject}</span> <span class="facts">{_facts(item.facts)}</span>'
     )
-    given = parts_html(part for part in item.parts if part is not described and not _is_said(part, said))
+    given = parts_html(part for part in item.parts if part is not described and not _is_on_line(part, line))
     result = parts_html(item.results)
     if not (given or result or inside):
         return f'<p class="line">{summary}</p>'
@@ -374,13 +374,13 @@ def _tool(item: Item, inside: str) -> str:
 
 
 def _description(item: Item) -> Plain | None:
-    """What a shell call says that its command does, if it fits on the call's line."""
+    """The description of a shell command, if it fits on the call's line."""
     first = item.parts[0] if item.facts.kind == "shell" and len(item.parts) > 1 else None
     return first if isinstance(first, Plain) and len(first.text) < 400 and "\n" not in first.text.strip() else None
 
 
-def _is_said(part: Part, subject: str) -> bool:
-    """Whether the call's line already says a command in full."""
+def _is_on_line(part: Part, subject: str) -> bool:
+    """Whether the call's line already has the whole command."""
     return isinstance(part, Code) and part.language == "bash" and len(part.text) < 80 and part.text == subject
 
 
@@ -390,20 +390,20 @@ def _is_small_change(item: Item) -> bool:
 
 
 def _facts(facts: CallFacts) -> str:
-    told: list[str] = []
+    spans: list[str] = []
     if facts.change is not None:
         added, removed = facts.change
-        told.append(
+        spans.append(
             f'<span class="fact"><span class="plus">+{added}</span> <span class="minus">&minus;{removed}</span></span>'
         )
     if facts.duration_ms is not None:
-        told.append(f'<span class="fact">{lasting(timedelta(milliseconds=facts.duration_ms))}</span>')
+        spans.append(f'<span class="fact">{timedelta_text(timedelta(milliseconds=facts.duration_ms))}</span>')
     if facts.outcome:
         bad = " bad" if facts.outcome == "failed" else ""
-        told.append(f'<span class="fact{bad}" title="{facts.outcome}">{facts.outcome}</span>')
+        spans.append(f'<span class="fact{bad}" title="{facts.outcome}">{facts.outcome}</span>')
     if facts.is_persisted:
-        told.append(f'<span class="fact" title="{PERSISTED}">{PERSISTED}</span>')
-    return "".join(told)
+        spans.append(f'<span class="fact" title="{PERSISTED}">{PERSISTED}</span>')
+    return "".join(spans)
 
 
 def _rule(item: Item, inside: str) -> str:
@@ -411,8 +411,8 @@ def _rule(item: Item, inside: str) -> str:
     return f'<div class="rule">{parts_html(item.parts)}</div>{inside}'
 
 
-def _said(item: Item, inside: str) -> str:
-    """What the client said, quietly, under the name of its kind."""
+def _client_note(item: Item, inside: str) -> str:
+    """A note of the client, labelled with its kind."""
     name = _NAMES.get(item.kind) or one_line(item.kind.replace("_", " ").capitalize(), 40)
     title = f" {one_line(item.title, 80)}" if item.title else ""
     subject = f" {one_line(item.subject, 200)}" if item.subject else ""

@@ -41,10 +41,10 @@ _COMMITS = (
 
 def draw_blame(report: BlameReport, columns: int, paint: Paint) -> Iterator[str]:
     """A file, or what a commit added to it, with who wrote each line."""
-    look = _Look(report, columns, paint)
-    yield from look.code()
+    drawing = _BlameDrawing(report, columns, paint)
+    yield from drawing.code()
     yield ""
-    yield from look.sessions()
+    yield from drawing.sessions()
 
 
 def draw_commit(report: CommitReport, columns: int, paint: Paint) -> Iterator[str]:
@@ -56,7 +56,7 @@ def draw_commit(report: CommitReport, columns: int, paint: Paint) -> Iterator[st
     for file in report.files:
         yield ""
         yield paint(one_line(file.path), "bold") + "  " + paint(summary(file), "dim")
-        yield from _Look(file, columns, paint, with_commit=False).code()
+        yield from _BlameDrawing(file, columns, paint, with_commit=False).code()
     yield ""
     for part in report.sessions:
         yield _contribution(part, paint)
@@ -73,19 +73,19 @@ def summary(report: BlameReport) -> str:
     """How many lines are whose, in a few words."""
     known = sum(count for name, count in report.counts.items() if name not in ("unknown", "marked"))
     sessions = len({edit.session_id for edit in report.edits})
-    told = [many(len(report.lines), "line")]
+    words = [many(len(report.lines), "line")]
     if known:
-        told.append(f"{known:,} by {many(sessions, 'session')}")
+        words.append(f"{known:,} by {many(sessions, 'session')}")
     if report.counts.get("marked"):
-        told.append(f"{report.counts['marked']:,} marked by another tool")
+        words.append(f"{report.counts['marked']:,} marked by another tool")
     if report.counts.get("unknown"):
-        told.append(f"{report.counts['unknown']:,} not recorded")
+        words.append(f"{report.counts['unknown']:,} not recorded")
     if report.cost_usd is not None:
-        told.append(attributed_cost(report))
-    return " · ".join(told)
+        words.append(attributed_cost(report))
+    return " · ".join(words)
 
 
-class _Look:
+class _BlameDrawing:
     def __init__(self, report: BlameReport, columns: int, paint: Paint, *, with_commit: bool = True) -> None:
         self._report = report
         self._columns = columns
@@ -136,15 +136,15 @@ class _Look:
         found = paint(line.commit[:_COMMIT], "dim") + " " if self._with_commit else ""
         if edit is not None:
             turn = f"#{edit.turn}" if edit.turn is not None else ""
-            told = paint(pad(one_line(edit.session_id)[:8], 9), style) + paint(pad(turn, 6), "dim")
+            origin = paint(pad(one_line(edit.session_id)[:8], 9), style) + paint(pad(turn, 6), "dim")
         else:
             name = line.mark.source if line.mark is not None else commit.author if commit is not None else ""
-            told = paint(pad(fit(one_line(name), 14), 15), "dim")
+            origin = paint(pad(fit(one_line(name), 14), 15), "dim")
         date = ""
         if date_columns:
             at = edit.at if edit is not None else commit.authored_at if commit is not None else None
             date = paint(pad(full(at)[:10], 11), "dim")
-        return f"{found}{sign} {told}{date}"
+        return f"{found}{sign} {origin}{date}"
 
     def sessions(self) -> Iterator[str]:
         paint = self._paint
@@ -173,8 +173,8 @@ def _edit(edit: RecordedEdit, paint: Paint, columns: int, style: str) -> Iterato
     facts.append(attributed_cost(edit) if edit.cost_usd is not None else "")
     facts.append("subagent" if edit.agent_id else "")
     head = f"{short_id(edit.session_id)} {turn}".rstrip()
-    told = " · ".join(fact for fact in facts if fact)
-    yield f"{paint(head, style)}  {fit(titled(edit.title), max(20, columns - len(head) - len(told) - 6))}  {paint(told, 'dim')}"
+    about = " · ".join(fact for fact in facts if fact)
+    yield f"{paint(head, style)}  {fit(titled(edit.title), max(20, columns - len(head) - len(about) - 6))}  {paint(about, 'dim')}"
     if edit.prompt and one_line(edit.prompt) != one_line(edit.title):
         yield "    " + fit(f"“{one_line(edit.prompt)}”", max(20, columns - 4))
     yield paint(f"    {one_line(edit.transcript)}:{edit.offset}", "dim")
@@ -183,8 +183,8 @@ def _edit(edit: RecordedEdit, paint: Paint, columns: int, style: str) -> Iterato
 def _contribution(part: Contribution, paint: Paint) -> str:
     made = " · made the commit" if part.made else ""
     cost = f" · {attributed_cost(part)}" if part.cost_usd is not None else ""
-    told = f"{part.lines:,} of {many(part.added, 'line')}{cost}{made}"
-    return f"{paint(short_id(part.session_id), 'cyan')}  {one_line(part.title[:200]) or '(untitled)'}  {paint(told, 'dim')}"
+    about = f"{part.lines:,} of {many(part.added, 'line')}{cost}{made}"
+    return f"{paint(short_id(part.session_id), 'cyan')}  {one_line(part.title[:200]) or '(untitled)'}  {paint(about, 'dim')}"
 
 
 def commit_table(commits: Sequence[Commit], columns: int, paint: Paint) -> list[str]:

@@ -1,7 +1,6 @@
 """Pictures of usage in the terminal: bars by time, a year's calendar, shares.
 
-Our own because what libraries draw needs either their tables' start-up time or more colours than there may be: every
-picture can be read without colours, and without block characters where the terminal's encoding has none.
+Every chart can be read without colours, and without block characters if the terminal's encoding has none.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from hansard.errors import UsageError
-from hansard.render.format import date_text, many
+from hansard.render.format import date_range, date_text, many, short
 from hansard.render.reports import report_notes
 from hansard.render.series import (
     DAYS,
@@ -30,10 +29,9 @@ from hansard.render.series import (
     levels_of,
     measure_of,
     percent,
+    range_words,
     ratio,
     shares_of,
-    short,
-    span_of,
     streaks,
     timeline,
     year_of,
@@ -65,7 +63,7 @@ class Glyphs:
     """The characters that pictures are made of."""
 
     eighths: str  # of a cell, the last one full
-    fills: str  # of series, where there are no colours
+    fills: str  # of series, without colours
     shades: str  # of a calendar, from nothing on
 
 
@@ -100,9 +98,9 @@ def draw(
         raise UsageError(f"unknown chart {kind!r}; choose one of {', '.join(KINDS)}")
     has_blocks = _has_blocks() if blocks is None else blocks
     glyphs = _BLOCKS if has_blocks else _ASCII
-    look = ChartStyle(min(columns, _WIDEST), paint, glyphs, today, measure_of(report), projects)
+    style = ChartStyle(min(columns, _WIDEST), paint, glyphs, today, measure_of(report), projects)
     make = {"bars": _bars, "calendar": _calendar, "share": _share}[kind]
-    lines = [*make(report, look), *_footer(report, look)] if report.rows else ["No usage."]
+    lines = [*make(report, style), *_footer(report, style)] if report.rows else ["No usage."]
     return lines if has_blocks else [line.replace("…", "~").replace("·", "-") for line in lines]
 
 
@@ -114,22 +112,22 @@ def _has_blocks() -> bool:
     return True
 
 
-def _header(title: str, facts: Sequence[str], look: ChartStyle) -> Iterator[str]:
-    title = fit(title, look.columns)
-    rest = fit("  ".join(filter(None, facts)), look.columns)
-    beside = width(title) + 2 + width(rest) <= look.columns
-    yield look.paint(title, "heading") + (f"  {rest}" if beside else "")
+def _header(title: str, facts: Sequence[str], style: ChartStyle) -> Iterator[str]:
+    title = fit(title, style.columns)
+    rest = fit("  ".join(filter(None, facts)), style.columns)
+    beside = width(title) + 2 + width(rest) <= style.columns
+    yield style.paint(title, "heading") + (f"  {rest}" if beside else "")
     if not beside:
         yield rest
     yield ""
 
 
-def _footer(report: UsageReport, look: ChartStyle) -> Iterator[str]:
-    """By which prices, and what is not certain."""
+def _footer(report: UsageReport, style: ChartStyle) -> Iterator[str]:
+    """Notes on prices and uncertain amounts."""
     yield ""
-    if not look.measure.is_money:
-        yield look.paint(fit("No prices are known: showing tokens.", look.columns), "dim")
-    yield from note_lines(report_notes(report.pricing, report.totals), look.columns, look.paint)
+    if not style.measure.is_money:
+        yield style.paint(fit("No prices are known: showing tokens.", style.columns), "dim")
+    yield from note_lines(report_notes(report.pricing, report.totals), style.columns, style.paint)
 
 
 def _bar(size: Decimal, most: Decimal, room: int, eighths: str) -> tuple[str, str]:
@@ -151,28 +149,28 @@ def _column(amounts: Sequence[Amount | None], measure: Measure) -> list[str]:
 # -- bars
 
 
-def _bars(report: UsageReport, look: ChartStyle) -> Iterator[str]:
-    found = timeline(report, look.today, _BARS, look.projects)
-    paint, measure = look.paint, look.measure
+def _bars(report: UsageReport, style: ChartStyle) -> Iterator[str]:
+    found = timeline(report, style.today, _BARS, style.projects)
+    paint, measure = style.paint, style.measure
     per = f"{measure.title} per {found.step}" + (f" by {found.split}" if found.split else "")
-    yield from _header(per, [measure.text(measure.of(report.totals)), _range(report)], look)
-    labels = [_label(bar.start, found.step, look) for bar in found.bars]
+    yield from _header(per, [measure.text(measure.of(report.totals)), range_words(report)], style)
+    labels = [_label(bar.start, found.step, style) for bar in found.bars]
     numbers = _column([bar.whole if bar.parts else None for bar in found.bars], measure)
     wide = max(map(len, labels))
-    room = max(1, look.columns - wide - len(numbers[0]) - 4)
+    room = max(1, style.columns - wide - len(numbers[0]) - 4)
     for bar, label, number in zip(found.bars, labels, numbers, strict=True):
-        shown = _cells(bar, found, room, look)
+        shown = _cells(bar, found, room, style)
         text, taken = shown if bar.whole.value is not None or not bar.parts else (paint(MARK, "yellow"), 1)
-        line = f"{_styled(pad(label, wide), bar, found.step, look)}  {text}{' ' * (room - taken)}  {number}"
+        line = f"{_styled(pad(label, wide), bar, found.step, style)}  {text}{' ' * (room - taken)}  {number}"
         yield line.rstrip()
-    yield from _legend(found, look)
+    yield from _legend(found, style)
     for note in _limits(found):
-        yield from (paint(piece, "yellow") for piece in wrap(note, look.columns))
+        yield from (paint(piece, "yellow") for piece in wrap(note, style.columns))
 
 
-def _cells(bar: Bar, found: Timeline, room: int, look: ChartStyle) -> tuple[str, int]:
-    """A bar and how wide it is: its series one after the other, each in whole cells but the last."""
-    paint, glyphs = look.paint, look.glyphs
+def _cells(bar: Bar, found: Timeline, room: int, style: ChartStyle) -> tuple[str, int]:
+    """A stacked bar and its width; all series but the last end on whole cells."""
+    paint, glyphs = style.paint, style.glyphs
     stacked = len(found.series) > 1
     whole = bar.whole.size
     eighths = glyphs.eighths[-1] if stacked and not paint.enabled else glyphs.eighths
@@ -192,51 +190,44 @@ def _cells(bar: Bar, found: Timeline, room: int, look: ChartStyle) -> tuple[str,
     return "".join(drawn), len(full + rest)
 
 
-def _label(start: datetime | None, step: str, look: ChartStyle) -> str:
+def _label(start: datetime | None, step: str, style: ChartStyle) -> str:
     if start is None:
         return "no time"
     day = f"{start.month:02}-{start.day:02}"
     weekday = DAYS[start.weekday()]
     if step in ("hour", "day"):
-        label = f"{day} {weekday[:2]}" if look.columns <= _NARROW else f"{start.year:04}-{day} {weekday}"
+        label = f"{day} {weekday[:2]}" if style.columns <= _NARROW else f"{start.year:04}-{day} {weekday}"
         return f"{label} {start.hour:02}:00" if step == "hour" else label
     if step == "week":
         year, week, _ = start.isocalendar()
-        return f"W{week:02} {day}" if look.columns <= _NARROW else f"{year:04}-W{week:02} {day}"
+        return f"W{week:02} {day}" if style.columns <= _NARROW else f"{year:04}-W{week:02} {day}"
     return f"{start.year:04}-{start.month:02} {MONTHS[start.month - 1]}" if step == "month" else f"{start.year:04}"
 
 
-def _styled(label: str, bar: Bar, step: str, look: ChartStyle) -> str:
+def _styled(label: str, bar: Bar, step: str, style: ChartStyle) -> str:
     """Today is bold; weekends, and times without usage, are dim."""
-    if bar.start is not None and step == "day" and bar.start.date() == look.today:
-        return look.paint(label, "bold")
+    if bar.start is not None and step == "day" and bar.start.date() == style.today:
+        return style.paint(label, "bold")
     is_weekend = bar.start is not None and step in ("hour", "day") and bar.start.weekday() > 4
-    return look.paint(label, "dim") if is_weekend or not bar.parts else label
+    return style.paint(label, "dim") if is_weekend or not bar.parts else label
 
 
-def _range(report: UsageReport) -> str:
-    first, last = span_of(report)
-    if first is None or last is None:
-        return ""
-    return date_text(first) if first == last else f"{date_text(first)} to {date_text(last)}"
-
-
-def _legend(found: Timeline, look: ChartStyle) -> Iterator[str]:
-    """What the colours or fills mean, with the amount of each."""
+def _legend(found: Timeline, style: ChartStyle) -> Iterator[str]:
+    """The legend of the series, with their amounts."""
     if not found.series:
         return
-    paint = look.paint
+    paint = style.paint
     entries = []
     for place, name in enumerate(found.series):
         amount = sum((bar.parts.get(place, Amount()) for bar in found.bars), Amount())
         is_plain = not paint.enabled and len(found.series) > 1
-        fill = look.glyphs.fills[place] if is_plain else look.glyphs.eighths[-1]
+        fill = style.glyphs.fills[place] if is_plain else style.glyphs.eighths[-1]
         mark = paint(MARK, "yellow") if amount.value is None else paint(fill, _COLOURS[place])
-        number = look.measure.text(amount)
-        shown = fit(name, look.columns - len(number) - 4)
+        number = style.measure.text(amount)
+        shown = fit(name, style.columns - len(number) - 4)
         entries.append((f"{mark} {shown} {paint(number, 'dim')}", width(shown) + len(number) + 3))
     yield ""
-    yield from _packed(entries, look.columns)
+    yield from _packed(entries, style.columns)
 
 
 def _limits(found: Timeline) -> Iterator[str]:
@@ -250,20 +241,18 @@ def _limits(found: Timeline) -> Iterator[str]:
 # -- calendar
 
 
-def _calendar(report: UsageReport, look: ChartStyle) -> Iterator[str]:
+def _calendar(report: UsageReport, style: ChartStyle) -> Iterator[str]:
     days = days_of(report)
-    measure, paint = look.measure, look.paint
-    first, last = year_of(report, days, look.today)
-    if look.columns >= 4 + 2 * WEEKS:
+    measure, paint = style.measure, style.paint
+    first, last = year_of(report, days, style.today)
+    if style.columns >= 4 + 2 * WEEKS:
         cell = 2
     else:
         cell = 1
-        first = max(first, _monday(last) - timedelta(weeks=look.columns - 5))
+        first = max(first, _monday(last) - timedelta(weeks=style.columns - 5))
     shown = {day: amount for day, amount in days.items() if first <= day <= last}
     total = sum(shown.values(), Amount())
-    yield from _header(
-        f"{measure.title} per day", [measure.text(total), f"{date_text(first)} to {date_text(last)}"], look
-    )
+    yield from _header(f"{measure.title} per day", [measure.text(total), date_range(first, last)], style)
     start = _monday(first)
     weeks = (_monday(last) - start).days // 7 + 1
     yield " " * 4 + _months(start, weeks, cell)
@@ -272,12 +261,12 @@ def _calendar(report: UsageReport, look: ChartStyle) -> Iterator[str]:
         cells = []
         for week in range(weeks):
             day = start + timedelta(days=week * 7 + weekday)
-            cells.append(_cell(day, shown, bounds, cell, look) if first <= day <= last else " " * cell)
+            cells.append(_cell(day, shown, bounds, cell, style) if first <= day <= last else " " * cell)
         yield (paint(DAYS[weekday], "dim") + " " + "".join(cells)).rstrip()
     yield ""
-    yield from _shades(bounds, look, any(amount.value is None for amount in shown.values()))
+    yield from _shades(bounds, style, any(amount.value is None for amount in shown.values()))
     yield ""
-    yield from _facts(days, shown, look)
+    yield from _facts(days, shown, style)
 
 
 def _monday(day: date) -> date:
@@ -299,30 +288,30 @@ def _months(start: date, weeks: int, cell: int) -> str:
     return line
 
 
-def _cell(day: date, shown: dict[date, Amount], bounds: Sequence[Decimal], wide: int, look: ChartStyle) -> str:
+def _cell(day: date, shown: dict[date, Amount], bounds: Sequence[Decimal], wide: int, style: ChartStyle) -> str:
     amount = shown.get(day)
     if amount is None:
-        return look.paint(pad(look.glyphs.shades[0], wide), "dim")
+        return style.paint(pad(style.glyphs.shades[0], wide), "dim")
     if amount.value is None:
-        return look.paint(pad(MARK, wide), "yellow")
-    return look.paint(look.glyphs.shades[level(amount, bounds)] * wide, "green")
+        return style.paint(pad(MARK, wide), "yellow")
+    return style.paint(style.glyphs.shades[level(amount, bounds)] * wide, "green")
 
 
-def _shades(bounds: Sequence[Decimal], look: ChartStyle, has_unpriced: bool) -> Iterator[str]:
-    """What the shades mean, in as many lines as it takes."""
-    paint, shades = look.paint, look.glyphs.shades
+def _shades(bounds: Sequence[Decimal], style: ChartStyle, has_unpriced: bool) -> Iterator[str]:
+    """The legend of the shades."""
+    paint, shades = style.paint, style.glyphs.shades
     entries = [(paint(shades[0], "dim"), "nothing")]
     entries += [
-        (paint(shades[len(shades) - len(bounds) + place], "green"), f"from {look.measure.number(bound)}")
+        (paint(shades[len(shades) - len(bounds) + place], "green"), f"from {style.measure.number(bound)}")
         for place, bound in enumerate(bounds)
     ]
     if has_unpriced:
         entries.append((paint(MARK, "yellow"), "unpriced"))
-    yield from _packed([(f"{sign} {text}", len(text) + 2) for sign, text in entries], look.columns)
+    yield from _packed([(f"{sign} {text}", len(text) + 2) for sign, text in entries], style.columns)
 
 
 def _packed(entries: Sequence[tuple[str, int]], columns: int) -> Iterator[str]:
-    """Entries, each with how wide it is, in lines."""
+    """Wrap entries, each given with its width, into lines."""
     line, taken = "", 0
     for text, wide in entries:
         if taken and taken + 3 + wide > columns:
@@ -332,9 +321,9 @@ def _packed(entries: Sequence[tuple[str, int]], columns: int) -> Iterator[str]:
     yield line
 
 
-def _facts(days: dict[date, Amount], shown: dict[date, Amount], look: ChartStyle) -> Iterator[str]:
-    """Each year's total, the busiest day, the streaks, and what is not in the picture."""
-    measure = look.measure
+def _facts(days: dict[date, Amount], shown: dict[date, Amount], style: ChartStyle) -> Iterator[str]:
+    """Each year's total, the busiest day, streaks, and days outside the calendar."""
+    measure = style.measure
     years: dict[int, list[Amount]] = {}
     for day, amount in days.items():
         years.setdefault(day.year, []).append(amount)
@@ -346,40 +335,40 @@ def _facts(days: dict[date, Amount], shown: dict[date, Amount], look: ChartStyle
     if busiest is not None and days[busiest].value is not None:
         text = f"{DAYS[busiest.weekday()]} {date_text(busiest)}, {measure.text(days[busiest])}"
         facts.append(("Busiest day", text))
-    (longest, ended), current = streaks(days, look.today)
+    (longest, ended), current = streaks(days, style.today)
     if ended is not None:
         facts.append(("Longest streak", f"{many(longest, 'day')}, to {date_text(ended)}"))
         facts.append(("Current streak", many(current, "day") if current else "none"))
     for name, text in facts:
-        yield look.paint(f"{name:<14}", "dim") + "  " + fit(text, look.columns - 16)
+        yield style.paint(f"{name:<14}", "dim") + "  " + fit(text, style.columns - 16)
     hidden = len(days) - len(shown)
     if hidden:
         text = f"{many(hidden, 'more day')} with usage {'is' if hidden == 1 else 'are'} outside these weeks; --until shows an earlier year."
-        yield from (look.paint(piece, "dim") for piece in wrap(text, look.columns))
+        yield from (style.paint(piece, "dim") for piece in wrap(text, style.columns))
 
 
 # -- shares
 
 
-def _share(report: UsageReport, look: ChartStyle) -> Iterator[str]:
-    found = shares_of(report, _SHARES, look.projects)
-    measure = look.measure
-    facts = [measure.text(measure.of(report.totals)), _range(report)]
-    yield from _header(f"{measure.title} by {', '.join(report.by)}", facts, look)
+def _share(report: UsageReport, style: ChartStyle) -> Iterator[str]:
+    found = shares_of(report, _SHARES, style.projects)
+    measure = style.measure
+    facts = [measure.text(measure.of(report.totals)), range_words(report)]
+    yield from _header(f"{measure.title} by {', '.join(report.by)}", facts, style)
     numbers = _column([share.amount for share in found], measure)
     parts = ["-" if share.part is None else percent(share.part) for share in found]
     number_wide, part_wide = len(numbers[0]), max(map(len, parts))
     names_wide = min(
-        max(width(share.name) for share in found), max(8, (look.columns - number_wide - part_wide) * 2 // 5)
+        max(width(share.name) for share in found), max(8, (style.columns - number_wide - part_wide) * 2 // 5)
     )
-    room = max(1, look.columns - names_wide - number_wide - part_wide - 6)
+    room = max(1, style.columns - names_wide - number_wide - part_wide - 6)
     most = max(share.amount.size for share in found)
     for share, number, part in zip(found, numbers, parts, strict=True):
         if share.amount.value is None:
             text = fit(f"{MARK} {short(Decimal(share.tokens))} tokens", room)
-            bar = look.paint(text, "yellow")
+            bar = style.paint(text, "yellow")
         else:
-            text = "".join(_bar(share.amount.size, most, room, look.glyphs.eighths))
-            bar = look.paint(text, "dim" if share.is_rest else "cyan")
+            text = "".join(_bar(share.amount.size, most, room, style.glyphs.eighths))
+            bar = style.paint(text, "dim" if share.is_rest else "cyan")
         name = pad(fit(share.name, names_wide), names_wide)
         yield f"{name}  {bar}{' ' * (room - width(text))}  {number}  {part:>{part_wide}}"

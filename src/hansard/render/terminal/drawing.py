@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from hansard.lazy_regex import lazy_compile
 from hansard.model.display import Checklist, Code, Part, Picture, Plain, Prose
-from hansard.render.depth import OTHER_BRANCH, TYPED, Depth, not_shown, says_again
+from hansard.render.depth import OTHER_BRANCH, TYPED, Depth, not_shown, repeats_subject
 from hansard.render.format import (
     TASK,
     agent_counts,
@@ -68,7 +68,7 @@ class Drawing:
     # -- turns
 
     def turn(self, turn: Turn, *, branch: int | None = None) -> Iterator[str]:
-        """A turn, on its branch or on what the session went on with; nothing where none of it is there."""
+        """A turn, on the given branch or the main line; empty if it has no items there."""
         items = [item for item in turn.items if item.branch == (branch or 0)]
         for item in turn.items:
             if item.branch != (branch or 0):
@@ -127,17 +127,14 @@ class Drawing:
         yield from self._body(item, full=whole or self.depth.is_full)
 
     def answer(self, item: Item, *, again: bool) -> Iterator[str]:
-        """The result of a call that was drawn without it.
-
-        With the call `again` where something is between them, or where the result alone would say nothing.
-        """
+        """The result of a call that was drawn without it; with `again`, the call is repeated."""
         if not self.depth.shows(item.kind):
             return
         results = [] if again else list(self._results(item, full=self.depth.is_full))
         yield from results or self.item(item)
 
     def closing(self, turn: Turn) -> Iterator[str]:
-        """What a turn came to, below it."""
+        """Duration and usage of a turn, below it."""
         if facts := measures(turn):
             yield ""
             yield "  " + self.board.paint(fit(" · ".join(facts), self._text.columns), DIM)
@@ -149,10 +146,10 @@ class Drawing:
         words = self._replaced.get(branch)
         return self.branch_hint(branch) + (f" ({words})" if words else "")
 
-    # -- how to see what is not drawn
+    # -- hints
 
     def more_hint(self) -> str:
-        """What shows the rest of a text that was cut."""
+        """How to see the rest of a text that was cut."""
         return "--depth all"
 
     def branch_hint(self, branch: int) -> str:
@@ -210,7 +207,7 @@ class Drawing:
                 yield from _indented(2, self._text.part(part))
 
     def _marked(self, label: str, text: str, most: int | None) -> Iterator[str]:
-        """An aside with what it is."""
+        """A note with its label."""
         yield from self._cut(f"[{one_line(label)}] {text.strip()}", most, DIM)
 
     def _cut(self, text: str, most: int | None, style: str) -> Iterator[str]:
@@ -255,20 +252,20 @@ class Drawing:
             yield from _indented(4, self._inner.lay([(DIM, words)]))
 
     def _about(self, item: Item) -> str:
-        """What a call is about; a task that was made before is named again."""
+        """The subject of a call; updates of a task repeat its title."""
         subject = one_line(item.subject)
         if item.facts.kind == "task_create":
             texts = (getattr(part, "text", "") for part in item.results)
             if made := next((found for text in texts if (found := _NUMBER.search(text[:200]))), None):
                 self._tasks[made[1]] = subject
                 return f"#{made[1]} {subject}"
-        elif item.facts.kind == "task_update" and (told := _NUMBER.match(subject)) and told[1] in self._tasks:
-            return f"{subject}: {self._tasks[told[1]]}"
+        elif item.facts.kind == "task_update" and (found := _NUMBER.match(subject)) and found[1] in self._tasks:
+            return f"{subject}: {self._tasks[found[1]]}"
         return subject
 
     def _given(self, part: Part, item: Item, *, full: bool, is_cut: bool) -> Iterator[str]:
-        """What of a tool's input is shown."""
-        if says_again(part, item) and not (is_cut and full):
+        """The parts of a tool's input that are shown."""
+        if repeats_subject(part, item) and not (is_cut and full):
             return
         if full and isinstance(part, Plain):
             if item.thread is None or not item.thread.turns:  # else it is shown there

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from hansard.model.table import Column, Table
+from hansard.model.table import Table
 from hansard.render.explained import (
-    CLASSES,
-    COPIES,
-    arithmetic,
     belongs,
     counted_once,
-    decided,
+    deciding_lines,
     known_cost,
+    line_words,
+    message_sums,
     rate_words,
+    remainders,
     shown_words,
     stated,
+    sum_table,
     title_of,
     together,
     used,
@@ -30,7 +30,7 @@ from hansard.render.text import Paint, fit, fit_path, one_line, wrap
 
 if TYPE_CHECKING:
     from hansard.model.calendar import Zone
-    from hansard.model.explain import Charge, ExplainedLine, ExplainedMessage, Explanation
+    from hansard.model.explain import ExplainedLine, ExplainedMessage, Explanation
     from hansard.render.format import ProjectNames
 
 _MANY_LINES = 8
@@ -81,18 +81,16 @@ class _Layout:
             name = fit(one_line(item.rate.model) or "unnamed model", self.columns - 20)
             yield self.paint(name, "cyan") + "  " + many(item.messages, "message")
             yield from self._dim(rate_words(item.rate), "  ")
-            yield from self._charges(item.charges, item.found_by, item.cost_usd)
+            yield from self._sums(sum_table(item.charges, item.cost_usd, item.found_by), item.found_by, "  ")
         if len(rates) > 1 and explanation.figure.cost_usd is not None:
             yield ""
             yield self.paint(f"together {exact(explanation.figure.cost_usd)}", "green")
 
-    def _charges(self, charges: Iterable[Charge], found_by: str, cost: Decimal | None) -> Iterator[str]:
-        rows = [(CLASSES[item.name], f"{item.count:,}", *arithmetic(item)) for item in charges if item.count]
-        if cost is not None:
-            rows.append(("recorded by the client" if found_by == "recorded" else "sum", "", "", "= " + exact(cost)))
-        yield from self._table((Column(""), Column("", right=True), Column("", rank=1), Column("")), rows, "  ")
+    def _sums(self, table: Table, found_by: str, indent: str) -> Iterator[str]:
+        rows = [*table.rows, table.totals] if table.totals is not None else table.rows
+        yield from draw_table(Table(table.columns, rows), self.columns, self.paint, header=False, indent=indent)
         if found_by == "unpriced":
-            yield from self._dim("not in the cost", "  ")
+            yield from self._dim("not in the cost", indent)
 
     # -- messages
 
@@ -123,8 +121,10 @@ class _Layout:
         yield fit(f"{indent}{one_line(message.key)}", self.columns)
         yield from self._wrapped(belongs(message, self.names), indent)
         yield from self._wrapped(counted_once(message), indent)
-        yield from self._lines(message.lines, indent + "  ")
-        yield from self._classes(message, indent)
+        yield from self._lines(message, indent + "  ")
+        yield from self._sums(message_sums(message), message.found_by, indent)
+        for text in remainders(message):
+            yield from self._dim(text, indent)
         if message.is_lower_bound:
             yield from self._wrapped(f"output is a lower bound: {message.lower_bound}", indent, "yellow")
         if message.found_by != "recorded":
@@ -132,57 +132,28 @@ class _Layout:
         for text in message.notes:
             yield from self._wrapped(one_line(text), indent, "dim" if message.agrees else "yellow")
 
-    def _lines(self, lines: Sequence[ExplainedLine], indent: str) -> Iterator[str]:
-        chosen = [line for line in lines if line.is_owner or line.wins]
-        room = max(0, _MANY_LINES - len(chosen))
-        chosen += [line for line in lines if not (line.is_owner or line.wins)][:room]
-        chosen.sort(key=lambda line: line.number)
+    def _lines(self, message: ExplainedMessage, indent: str) -> Iterator[str]:
+        lines = deciding_lines(message, _MANY_LINES)
         place: tuple[str, str, int] | None = None
-        for line in chosen:
+        for line in lines:
             if (line.root, line.transcript, line.generation) != place:
                 place = line.root, line.transcript, line.generation
                 yield self.paint(indent + self._place(line, self.columns - len(indent)), "dim")
             number = f"{line.number}  "
             yield from self._wrapped(number + self._where(line), indent, hang=len(number))
             yield from self._dim(stated(line), indent + " " * len(number))
-        if len(lines) > len(chosen):
-            yield (
-                indent + f"and {many(len(lines) - len(chosen), 'more line')} that decide nothing; --json lists them all"
-            )
+        if left := len(message.lines) - len(lines):
+            yield f"{indent}and {many(left, 'more line')} that decide nothing; --json lists them all"
 
     def _place(self, line: ExplainedLine, room: int) -> str:
-        told = f", generation {line.generation} ({line.state})" if line.state == "rewritten" else ""
-        told += " (gone)" if line.state == "gone" else ""
-        told += f", {COPIES.get(line.copy, line.copy)}" if line.copy else ""
-        return fit(fit_path(one_line(line.transcript), max(12, room - len(told))) + told, room)
+        about = f", {words}" if (words := line_words(line)) else ""
+        return fit(fit_path(one_line(line.transcript), max(12, room - len(about))) + about, room)
 
     def _where(self, line: ExplainedLine) -> str:
         at = f"{self.zone.local(line.at):%H:%M:%S.%f}"[:-3] if line.at is not None else "no time"
         return f"@{line.offset} {line.length:,} B  {at}  {one_line(line.uuid or 'no uuid')}"
 
-    def _classes(self, message: ExplainedMessage, indent: str) -> Iterator[str]:
-        rows = [
-            (CLASSES[item.name], f"{item.count:,}", *arithmetic(item), decided(item))
-            for item in message.classes
-            if item.count
-        ]
-        if message.found_by == "recorded" and message.recorded_usd is not None:
-            rows.append(("recorded by the client", "", "", "= " + exact(message.recorded_usd), ""))
-        elif message.cost_usd is not None:
-            rows.append(("sum", "", "", "= " + exact(message.cost_usd), ""))
-        layout = (Column(""), Column("", right=True), Column(""), Column(""), Column("", least=12, rank=1, style="dim"))
-        yield from self._table(layout, rows, indent)
-        if message.found_by == "unpriced":
-            yield from self._dim("not in the cost", indent)
-        for item in message.classes:
-            if item.remainder:
-                text = f"{item.remainder:,} tokens: remainder of the flat cache write counted as 5 minutes"
-                yield from self._dim(text, indent)
-
     # -- pieces
-
-    def _table(self, layout: Sequence[Column], rows: Sequence[Sequence[str]], indent: str) -> Iterator[str]:
-        yield from draw_table(Table(layout, rows), self.columns, self.paint, header=False, indent=indent)
 
     def _wrapped(self, text: str, indent: str, style: str | None = None, hang: int = 0) -> Iterator[str]:
         first, *others = wrap(text, max(20, self.columns - len(indent) - hang))

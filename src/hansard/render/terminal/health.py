@@ -44,6 +44,7 @@ def status_lines(
         )
     )
     former = [many(answer.gone_transcripts, "transcript") + " gone from the source"] if answer.gone_transcripts else []
+    former += [many(answer.freed_transcripts, "transcript") + " freed"] if answer.freed_transcripts else []
     former += [many(answer.former_generations, "former generation")] if answer.former_generations else []
     if former:
         rows.append(("", ", ".join(former)))
@@ -105,7 +106,7 @@ def status_lines(
 
 
 def cleanup_lines(answer: Status, moment: datetime, *, syncing: bool = False) -> list[str]:
-    """What the client will delete, in one sentence."""
+    """The next deletions of the client, in one sentence."""
     if not answer.doomed:
         return ["the client deletes nothing in the next 7 days"]
     count = len(answer.doomed)
@@ -118,7 +119,7 @@ def cleanup_lines(answer: Status, moment: datetime, *, syncing: bool = False) ->
 
 
 def _facts(rows: list[tuple[str, str]], columns: int, paint: Paint) -> Iterator[str]:
-    """Lines of a name and what there is to say, wrapped under itself."""
+    """Labelled lines with hanging indents."""
     for name, text in rows:
         first, *more = wrap(text, columns - 12) or [""]
         yield f"{paint(name.ljust(10), 'heading')}  {first}".rstrip()

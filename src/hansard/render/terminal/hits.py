@@ -1,4 +1,4 @@
-"""What a search found, as text for the terminal."""
+"""Search results for the terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hansard.lazy_regex import lazy_compile
-from hansard.render.format import TASK, ProjectNames, clock, full, local, many, project_name, tool_name
+from hansard.model.search import TeamHit
+from hansard.render.format import TASK, ProjectNames, full, hit_time, many, project_name, tool_name
 from hansard.render.text import PIPED, Paint, clean, fit, fit_path, one_line, pad, short_id, width, wrap
 
 if TYPE_CHECKING:
@@ -40,83 +41,84 @@ class HitStyle(Struct, frozen=True):
     names: ProjectNames
 
     def readable(self) -> HitStyle:
-        """Not too wide to read; into a pipe nothing is cut."""
+        """Limit the width; output to a pipe is not cut."""
         return self if self.is_piped else HitStyle(min(self.columns, _WIDEST), self.paint, self.names)
 
     @property
     def is_piped(self) -> bool:
-        """Whether there is no right edge to align to."""
+        """Whether output goes to a pipe, which has no right edge."""
         return self.columns >= PIPED
 
 
-def session_lines(found: Sequence[SessionHits], look: HitStyle) -> Iterator[str]:
-    look = look.readable()
+def session_lines(found: Sequence[SessionHits], style: HitStyle) -> Iterator[str]:
+    style = style.readable()
     for number, session in enumerate(found):
         if number:
             yield ""
         last = session.ended_at or (session.hits[0].timestamp if session.hits else None)
         facts = (full(last), many(session.matches, "match", "matches"))
-        yield _header(session.session_id, session.project, session.title, facts, look)
+        yield _header(session.session_id, session.project, session.title, facts, style)
         for hit in session.hits:
-            yield from _hit(hit, look, last, 2)
+            yield from _hit(hit, style, last, 2)
 
 
-def hit_lines(found: Sequence[Hit], look: HitStyle) -> Iterator[str]:
-    """Hits one after the other, each under its session unless it is that of the one before."""
-    look = look.readable()
+def hit_lines(found: Sequence[Hit], style: HitStyle) -> Iterator[str]:
+    """A flat list of hits, with a header whenever the session changes."""
+    style = style.readable()
     before: Hit | None = None
     for hit in found:
         if before is None or (before.session_id, before.project) != (hit.session_id, hit.project):
             if before is not None:
                 yield ""
-            yield _header(hit.session_id, hit.project, hit.title, (), look)
-        yield from _hit(hit, look, None, 3)
+            yield _header(hit.session_id, hit.project, hit.title, (), style)
+        yield from _hit(hit, style, None, 3)
         before = hit
 
 
-def note_lines(found: Sequence[FoundNote], look: HitStyle) -> Iterator[str]:
+def note_lines(found: Sequence[FoundNote], style: HitStyle) -> Iterator[str]:
     """Notes with the words of a search, each under its session."""
-    look = look.readable()
+    style = style.readable()
     for note in found:
-        yield _header(note.session_id, note.project, note.title, (), look)
-        yield f"  {look.paint('your note', 'you')}  {look.paint(_time(note.at, None), 'dim')}"
-        text = fit(one_line(note.note), 3 * (look.columns - len(_INDENT)))
-        yield from (_INDENT + piece for piece in wrap(text, look.columns - len(_INDENT)))
+        yield _header(note.session_id, note.project, note.title, (), style)
+        yield f"  {style.paint('your note', 'you')}  {style.paint(hit_time(note.at), 'dim')}"
+        text = fit(one_line(note.note), 3 * (style.columns - len(_INDENT)))
+        yield from (_INDENT + piece for piece in wrap(text, style.columns - len(_INDENT)))
 
 
-def _header(session_id: str, path: str, title: str, facts: tuple[str, ...], look: HitStyle) -> str:
+def _header(session_id: str, path: str, title: str, facts: tuple[str, ...], style: HitStyle) -> str:
     """One line on a session; other facts are left out before the title is cut."""
-    paint = look.paint
+    paint = style.paint
     name = short_id(session_id) or "-"
     title = one_line(title[:_TITLE]) or ("(untitled)" if session_id else "(of no session)")
-    project = fit(project_name(path, look.names), max(8, look.columns // 4))
+    project = fit(project_name(path, style.names), max(8, style.columns // 4))
     least = min(width(title), _TITLE_LEAST)
     ways = [(project, "  ".join(facts)), (project, "".join(facts[:1])), ("", "".join(facts[:1]))]
-    rooms = [look.columns - sum(width(text) + 2 for text in (name, *way) if text) for way in ways]
+    rooms = [style.columns - sum(width(text) + 2 for text in (name, *way) if text) for way in ways]
     (place, tail), room = next((way for way in zip(ways, rooms, strict=True) if way[1] >= least), (ways[-1], rooms[-1]))
     title = fit(title, room)
     shown = [paint(name, "cyan"), paint(place, "green"), paint(title, "heading")]
     if tail:
-        shown.append(("" if look.is_piped else " " * (room - width(title))) + paint(tail, "dim"))
+        shown.append(("" if style.is_piped else " " * (room - width(title))) + paint(tail, "dim"))
     return "  ".join(filter(None, shown))
 
 
-def _hit(hit: Hit, look: HitStyle, day: datetime | None, most: int) -> Iterator[str]:
+def _hit(hit: Hit, style: HitStyle, day: datetime | None, most: int) -> Iterator[str]:
     """A hit: who said it and when, how to open it, and the text itself."""
-    paint, columns = look.paint, look.columns
-    label, style = _label(hit)
-    facts = "  ".join(filter(None, ("subagent" if hit.agent_id else "", _time(hit.timestamp, day))))
+    paint, columns = style.paint, style.columns
+    label, colour = _label(hit)
+    machine = one_line(hit.machine) if isinstance(hit, TeamHit) else ""
+    facts = "  ".join(filter(None, ("subagent" if hit.agent_id else "", hit_time(hit.timestamp, day), machine)))
     label = fit(label, min(columns // 2, columns - width(facts) - 4))
     taken = 2 + width(label) + (2 + width(facts) if facts else 0)
     opening = _opening(hit)
     beside = taken + 2 + width(opening) <= columns
-    line = "  " + paint(label, style) + (f"  {paint(facts, 'dim')}" if facts else "")
+    line = "  " + paint(label, colour) + (f"  {paint(facts, 'dim')}" if facts else "")
     if beside and opening:
-        line += " " * (2 if look.is_piped else columns - taken - width(opening)) + paint(opening, "dim")
+        line += " " * (2 if style.is_piped else columns - taken - width(opening)) + paint(opening, "dim")
     yield line
-    yield from _context(hit.before, look)
+    yield from _context(hit.before, style)
     yield from (_INDENT + piece for piece in snippet_lines(hit, columns - len(_INDENT), most, paint))
-    yield from _context(hit.after, look)
+    yield from _context(hit.after, style)
     if hit.others:
         yield _INDENT + paint(fit(_also(hit), columns - len(_INDENT)), "dim")
     if not beside:
@@ -131,24 +133,17 @@ def _label(hit: Hit) -> tuple[str, str]:
     name, style = _SPEAKERS.get(hit.kind, (one_line(hit.kind), "bold"))
     if hit.kind == "reply":
         name, style = hit.speaker, "model"
+    if hit.kind == "prompt" and isinstance(hit, TeamHit):
+        name = one_line(hit.person)
     if hit.agent_id and hit.kind == "prompt":
         name = TASK
     return (f"✗ {name}", "red") if hit.is_error else (name, style)
 
 
-def _time(moment: datetime | None, day: datetime | None) -> str:
-    """The time of day, with the date where it is not that of the session."""
-    if moment is None:
-        return ""
-    if day is not None and local(moment).date() == local(day).date():
-        return clock(moment)
-    return full(moment)
-
-
 def _opening(hit: Hit) -> str:
-    """The command that shows the place."""
-    if not hit.session_id or not (hit.project or hit.title):  # only the prompt history remembers it
-        return ""
+    """The command that shows the hit in its session."""
+    if isinstance(hit, TeamHit) or not hit.session_id or not (hit.project or hit.title):
+        return ""  # it is on another machine, or only the prompt history remembers it
     parts = ["hansard show", _quoted(short_id(hit.session_id))]
     if hit.agent_id:
         parts.append(f"--agent {_quoted(hit.agent_id[:8] if _RANDOM.fullmatch(hit.agent_id) else hit.agent_id)}")
@@ -178,10 +173,10 @@ def _also(hit: Hit) -> str:
     return f"also {', and '.join(parts)}"
 
 
-def _context(lines: Sequence[str], look: HitStyle) -> Iterator[str]:
+def _context(lines: Sequence[str], style: HitStyle) -> Iterator[str]:
     for line in lines:
         text = clean(line).replace("\n", " ").expandtabs(4).rstrip()
-        yield (_INDENT + look.paint("│ " + fit(text, look.columns - len(_INDENT) - 2), "dim")).rstrip()
+        yield (_INDENT + style.paint("│ " + fit(text, style.columns - len(_INDENT) - 2), "dim")).rstrip()
 
 
 # -- snippets
@@ -194,7 +189,7 @@ def snippet_lines(hit: Hit, columns: int, most: int, paint: Paint) -> list[str]:
         return []
     room = (columns - _LOST) * most
     if spans and width(text) > room:
-        text, spans = _begun_later(text, spans, room * len(text) // width(text))
+        text, spans = _from_best_match(text, spans, room * len(text) // width(text))
     pieces = _wrapped(text, columns)
     lines = [_marked(text, start, end, spans, paint) for start, end in pieces[:most]]
     if len(pieces) > most:
@@ -234,8 +229,8 @@ def _plain(snippet: str, highlights: Sequence[tuple[int, int]]) -> tuple[str, li
     return joined.strip(), [(max(0, low), high) for low, high in moved]
 
 
-def _begun_later(text: str, spans: list[tuple[int, int]], room: int) -> tuple[str, list[tuple[int, int]]]:
-    """The text from shortly before the stretch with the most different hits, where not all of it can be seen."""
+def _from_best_match(text: str, spans: list[tuple[int, int]], room: int) -> tuple[str, list[tuple[int, int]]]:
+    """Cut a long text to start shortly before the window with the most distinct matches."""
     best = most = 0
     for low in (0, *(max(0, start - room // 5) for start, _ in spans)):
         seen = {text[first:last].casefold() for first, last in spans if low <= first and last - low <= room}
@@ -287,10 +282,10 @@ def _marked(text: str, start: int, end: int, spans: Sequence[tuple[int, int]], p
 # -- facets
 
 
-def facet_lines(facets: Facets, look: HitStyle) -> Iterator[str]:
-    """How the places spread, as bars: the most frequent of each sort, and the latest months."""
+def facet_lines(facets: Facets, style: HitStyle) -> Iterator[str]:
+    """Facets as bars: the most frequent values of each, and the latest months."""
     paths = [path for path, _ in facets.project[:_FACETS]]
-    names = [project_name(path, look.names) for path in paths]
+    names = [project_name(path, style.names) for path in paths]
     projects = tuple(
         (name if names.count(name) == 1 else one_line(path), count)
         for name, path, (_, count) in zip(names, paths, facets.project, strict=False)
@@ -305,8 +300,8 @@ def facet_lines(facets: Facets, look: HitStyle) -> Iterator[str]:
     )
     every = [item for _, rows, _ in groups for item in rows]
     numbers = max((len(f"{count:,}") for _, count in every), default=0)
-    names_wide = min(max((width(name) for name, _ in every), default=0), max(8, look.columns - numbers - _BAR - 6), 40)
-    longest = max(1, min(_BAR, look.columns - names_wide - numbers - 6))
+    names_wide = min(max((width(name) for name, _ in every), default=0), max(8, style.columns - numbers - _BAR - 6), 40)
+    longest = max(1, min(_BAR, style.columns - names_wide - numbers - 6))
     first = True
     for title, rows, of_all in groups:
         if not rows:
@@ -315,9 +310,9 @@ def facet_lines(facets: Facets, look: HitStyle) -> Iterator[str]:
             yield ""
         first = False
         more = f"  and {of_all - len(rows):,} more" if of_all > len(rows) else ""
-        yield look.paint(title, "heading") + look.paint(more, "dim")
+        yield style.paint(title, "heading") + style.paint(more, "dim")
         most = max(count for _, count in rows)
         for name, count in rows:
             shown = fit_path(name, names_wide) if "/" in name else fit(name, names_wide)
             bar = "█" * max(1, round(count / most * longest))
-            yield f"  {pad(shown, names_wide)}  {count:>{numbers},}  {look.paint(bar, 'cyan')}"
+            yield f"  {pad(shown, names_wide)}  {count:>{numbers},}  {style.paint(bar, 'cyan')}"

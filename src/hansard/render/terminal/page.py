@@ -1,4 +1,4 @@
-"""A session, a part of it, or a place in it: from the title to what was not shown."""
+"""A session, some of its turns, or the context of one line, with title and a count of what is not shown."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ _ORIGINS = frozenset({"fork", "branch", "continued_in", "resumed", "clear"})
 
 _SOURCE = {
     "gone": "  (gone from the source, kept here)",
+    "freed": "  (freed in the client's folder, kept here)",
     "rewritten": "  (its file was rewritten and now holds less; kept here)",
 }
 
@@ -64,7 +65,7 @@ def head(session: Session, agent: Agent | None, board: Board) -> Iterator[str]:
 
 
 def origins(thread: Thread, board: Board) -> Iterator[str]:
-    """The sessions that this one began from, as a fork does."""
+    """The sessions that this one was forked or continued from."""
     for other in thread.neighbours():
         if not other.leads and other.relation in _ORIGINS:
             title = one_line(other.title[:200])
@@ -72,7 +73,7 @@ def origins(thread: Thread, board: Board) -> Iterator[str]:
 
 
 def family(agents: Sequence[Agent], board: Board) -> Iterator[str]:
-    """The subagents of a session, each followed by those that it made."""
+    """The subagents of a session, each followed by its own."""
     inside = _ordered([agent for agent in agents if not agent.warmup])
     if inside:
         yield ""
@@ -86,12 +87,12 @@ def family(agents: Sequence[Agent], board: Board) -> Iterator[str]:
         yield f"{indent}{board.paint(name, CYAN)}  {fit(words, room)}  {board.paint(counts, DIM)}"
     if own := Counter(agent.agent_type for agent in agents if agent.warmup):
         yield ""
-        told = ", ".join(many(number, one_line(kind) or "warm-up") for kind, number in own.items())
-        yield board.paint(f"The client's own subagents: {told}", DIM)
+        kinds = ", ".join(many(number, one_line(kind) or "warm-up") for kind, number in own.items())
+        yield board.paint(f"The client's own subagents: {kinds}", DIM)
 
 
 def _ordered(agents: Sequence[Agent]) -> list[Agent]:
-    """In the order they started, each followed by those that it made."""
+    """Subagents in the order they started, each followed by its own."""
     children: dict[str | None, list[Agent]] = {}
     known = {agent.agent_id for agent in agents}
     for agent in agents:
@@ -167,13 +168,13 @@ class Excerpt(Struct, frozen=True):
 
     items: Sequence[Item]
     here: range
-    found: str  # what is said above them
+    found: str  # the heading above them
     earlier: int  # items before the first and behind the last
     later: int
 
 
 def draw_place(thread: Thread, place: Excerpt, sheet: Sheet) -> Iterator[str]:
-    """The lines around a place, those of the place itself in full."""
+    """The context of a line, and the line itself in full."""
     board = sheet.board()
     drawing = Drawing(board, sheet.depth, sheet.command, thread.speaker, agent=thread.agent)
     yield from head(thread.session, thread.agent, board)

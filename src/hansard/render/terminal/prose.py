@@ -1,8 +1,7 @@
-"""Markdown as models write it, drawn line by line: what a line is decides how it looks, and nothing of it is lost.
+"""Markdown in the terminal, drawn line by line; no text is lost.
 
-A reader of the terminal wants the text as it was written, with headings, lists, tables and code that can be distinguished. So this is
-no parser of Markdown: it costs nothing to load, and no text can make it fail or take long. Without colours the marks of headings,
-bold text and inline code stay, since nothing else marks them.
+Headings, lists, tables and code are told apart by their first characters. This is not a Markdown parser: it loads instantly, and no text
+can make it fail or take long. Without colours, the marks of headings, bold text and inline code are kept.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _INLINE = (
     r"|~~(?=\S)(?P<struck>[^~\n]{1,400}?)(?<=\S)~~"
     r"|!?\[(?P<label>[^\[\]\n]{1,300})\]\((?P<address>[^()\s]{1,1000})\)"
 )
-# Nothing is looked for in longer texts, in longer lines, and in lines with more marks than these.
+# Longer texts, longer lines, and lines with more marks are not parsed.
 _LONG_TEXT, _LONG_LINE, _MANY_MARKS = 200_000, 2_000, 200
 _MARKS = lazy_compile(r"[`*_~\[]")
 _DEEPEST = 4
@@ -180,7 +179,7 @@ _WORD = 24  # a longer word may be broken
 
 
 def table(rows: Sequence[Sequence[list[Span]]], columns: int, *, colours: bool, base: str = "") -> list[str] | None:
-    """The lines of a table, its first row above a rule; None where its words would not fit."""
+    """The lines of a table with a rule below its header; None if words would have to be broken."""
     count = max(map(len, rows))
     room = columns - _GAP * (count - 1)
     if not count or room < _LEAST * count:
@@ -220,7 +219,7 @@ def _text(cell: list[Span]) -> str:
 
 
 def _shares(wanted: list[int], room: int) -> list[int]:
-    """How wide each column may be: narrow ones as they are, the others share what is left."""
+    """Column widths: narrow columns keep theirs, the others share the rest."""
     widths = dict.fromkeys(range(len(wanted)), 0)
     waiting = sorted(widths, key=lambda place: wanted[place])
     while waiting:

@@ -143,7 +143,7 @@ def _line(
 
 
 def _cell(column: Column, text: str, wide: int) -> str:
-    """A cell at its width; 0: as long as it is."""
+    """A cell padded or cut to its width; 0: neither."""
     if not wide:
         return text
     taken = width(text)

@@ -1,0 +1,70 @@
+"""The answer to a SQL query as a file: CSV, JSON, JSON lines or Parquet by the file's extension."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from hansard.errors import UsageError
+from hansard.export.files import NotWritten, digest_of, move_into_place, temporary_file, write_file
+from hansard.files import FILE_MODE
+from hansard.model.serialize import encoded, plain
+from hansard.render.text import one_line
+
+if TYPE_CHECKING:
+    from hansard.model.sql import SqlResult
+
+ENDINGS = (".csv", ".json", ".jsonl", ".parquet")
+
+
+def write_result(path: str, result: SqlResult) -> None:
+    """Write an answer to a file, all of it or nothing."""
+    ending = os.path.splitext(path)[1].lower()
+    if ending not in ENDINGS:
+        raise UsageError(f"{one_line(path)}: the file name must end in {', '.join(ENDINGS)}")
+    try:
+        if ending == ".parquet":
+            _write_parquet(path, result)
+        else:
+            write_file(path, {".csv": csv_pieces, ".json": _json_pieces, ".jsonl": _line_pieces}[ending](result))
+    except NotWritten as error:
+        reason = getattr(error.__cause__, "strerror", None) or error.__cause__
+        raise UsageError(f"{one_line(path)} cannot be written: {reason}; choose another file") from error
+
+
+def csv_pieces(result: SqlResult) -> Iterator[bytes]:
+    """An answer as CSV, while it is computed."""
+    from hansard.export.sheets import sheet
+
+    return sheet([column.name for column in result.columns], (list(row) for row in result))
+
+
+def _json_pieces(result: SqlResult) -> Iterator[bytes]:
+    yield encoded(result.as_plain())
+
+
+def _line_pieces(result: SqlResult) -> Iterator[bytes]:
+    names = [column.name for column in result.columns]
+    for row in result:
+        yield encoded(plain(dict(zip(names, row, strict=True))))
+
+
+def _write_parquet(path: str, result: SqlResult) -> None:
+    try:
+        import duckdb
+    except ImportError as error:
+        raise UsageError(
+            "Parquet needs DuckDB, which is not installed; add it with: pip install 'hansard[sql]'"
+        ) from error
+    table = result.to_arrow()
+    with temporary_file(path) as made:
+        config: dict[str, Any] = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+        with duckdb.connect(":memory:", config=config) as db:
+            db.register("rows", table)
+            quoted = made.replace("'", "''")
+            db.execute(f"COPY \"rows\" TO '{quoted}' (FORMAT parquet, COMPRESSION zstd)").fetchall()
+        with suppress(OSError):
+            os.chmod(made, FILE_MODE)
+        move_into_place(made, path, digest_of(made))
