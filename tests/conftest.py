@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import sqlite3
+import sys
 import tarfile
 import tempfile
 from contextlib import closing, contextmanager
@@ -23,6 +24,7 @@ from hansard.pricing import book
 from hansard.pricing.settle import FILE_NAME
 from hansard.sync.report import SyncRequest
 from hansard.sync.run import sync
+from tests.clients.histories import HISTORIES
 from tests.hard_session import write_hard_session
 from tests.recordings import History, Recording, find_recordings
 from tests.sync.making import Tree, memory_folder
@@ -100,6 +102,14 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
+def without_redactor() -> Iterator[None]:
+    """No test redacts with the store of another one."""
+    yield
+    if (redaction := sys.modules.get("hansard.guard.redaction")) is not None:
+        redaction.use(None)
+
+
+@pytest.fixture(autouse=True)
 def home(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Point everything that names a user's place to an empty scratch home."""
     home = Path(tempfile.mkdtemp(dir=homes))
@@ -120,6 +130,14 @@ def home(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"):
         monkeypatch.delenv(name, raising=False)
     return home
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compile_rules_for_secrets_once(pytestconfig: pytest.Config) -> None:
+    """Kingfisher takes three seconds to compile its rules, and each test has a cache directory of its own."""
+    folder = Path(pytestconfig.rootpath) / ".pytest_cache" / "kingfisher"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.environ["KF_RULE_CACHE_DIR"] = str(folder)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -170,7 +188,10 @@ def recordings(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> list[R
 
 @pytest.fixture(scope="session")
 def histories(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, History]:
-    """What real clients wrote, and what people published: each in one store, made when it is asked for, which tests only read."""
+    """What real clients wrote, what people published, and invented histories of all other clients.
+
+    Each is one store, made when it is asked for, which tests only read.
+    """
     roots = {
         "real clients": [recording.root for recording in find_recordings(corpus)],
         "public": [corpus / "public"],
@@ -178,11 +199,21 @@ def histories(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
 
     class Histories(dict[str, History]):
         def __missing__(self, name: str) -> History:
+            if name == "all clients":
+                made = _made_once(tmp_path_factory, "all clients", _write_clients)
+                roots[name] = sorted((made / "roots").glob("*/*"))
             made = _synced_once(tmp_path_factory, f"history {name}", {"store": roots[name]}, workers=True)
             self[name] = History(made / "store", roots[name])
             return self[name]
 
     return Histories()
+
+
+def _write_clients(folder: Path) -> None:
+    for name, history in HISTORIES.items():
+        root = folder / "roots" / name / history.folder
+        root.mkdir(parents=True)
+        history.write(root)
 
 
 def _synced_once(

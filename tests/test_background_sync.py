@@ -7,9 +7,11 @@ import os
 import queue
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +20,7 @@ from hansard import background_sync
 from hansard.background_sync import BackgroundSync, StoreState
 from hansard.engine import Hansard
 from hansard.errors import StoreBusy
+from hansard.model.secrets import ScanReport
 from hansard.sync.report import SyncReport
 from tests.cli.conftest import SESSION, said, write_log
 
@@ -139,3 +142,25 @@ def test_catching_up_syncs_once_and_reports_why_it_could_not(
         failing.setattr(Hansard, "sync", fail)
         assert watched.sync.catch_up(60).trouble == "somebody writes"
     assert watched.sync.catch_up(60).trouble is None
+
+
+def test_what_comes_is_searched_for_secrets(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reports: queue.SimpleQueue[ScanReport] = queue.SimpleQueue()
+    scan = Hansard.scan_secrets
+
+    def searched(h: Hansard, **more: Any) -> ScanReport:
+        report = scan(h, **more)
+        reports.put(report)
+        return report
+
+    monkeypatch.setattr(Hansard, "scan_secrets", searched)
+    with watching(tmp_path / "home", root, syncing=True) as watched:
+        assert reports.get().secrets == 0
+        path = next(root.glob("projects/*/*.jsonl"))
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(said(2, "Use ghp_" + "aB3d" * 9)) + "\n")
+        while not reports.get().secrets:
+            pass
+        with watched.open() as h:
+            assert h.secret_counts() == {SESSION: 1}
+    assert not [thread for thread in threading.enumerate() if thread.name == "secrets"]

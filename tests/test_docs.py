@@ -28,7 +28,9 @@ def page(name: str) -> str:
 
 
 def options_of(command: click.Command) -> set[str]:
-    return {
+    """The long options of a command and of the commands below it."""
+    below = command.commands.values() if isinstance(command, click.Group) and command is not hansard else ()
+    return set().union(*map(options_of, below)) | {
         option
         for param in command.params
         if isinstance(param, click.Option)

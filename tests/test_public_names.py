@@ -8,7 +8,7 @@ import pytest
 
 import hansard
 
-PUBLIC = ["Hansard", "__version__", "open"]
+PUBLIC = ["Hansard", "Lake", "Team", "__version__", "open"]
 
 
 def test_public_names_are_pinned() -> None:

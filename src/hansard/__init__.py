@@ -8,12 +8,19 @@ from __future__ import annotations
 TYPE_CHECKING = False  # `typing` takes longer to import than Python to start
 if TYPE_CHECKING:
     from hansard.engine import Hansard, open  # noqa: A004 - `hansard.open()` is the library's door
+    from hansard.lake.store import Lake
+    from hansard.team.store import Team
 
-__all__ = ["Hansard", "__version__", "open"]
+__all__ = ["Hansard", "Lake", "Team", "__version__", "open"]
 
 __version__ = "0.1.0"
 
-_HOMES = {"Hansard": "hansard.engine", "open": "hansard.engine"}
+_HOMES = {
+    "Hansard": "hansard.engine",
+    "Lake": "hansard.lake.store",
+    "Team": "hansard.team.store",
+    "open": "hansard.engine",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -1,6 +1,6 @@
 """Keeping the store current while a front end runs, and reporting every new revision of it.
 
-One thread watches the roots and syncs. Another reads the store's revision when the index's files have changed: any process may have
+One thread watches the roots and syncs. A second one searches what came for secrets. Another reads the store's revision when the index's files have changed: any process may have
 written them, so the revision is the only sign of something new. A sync that finds nothing does not change it.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds between attempts
 _LOCK_SECONDS = 5.0  # how long a sync waits for that of another process before it tries again
+_WORK_SECONDS = 0.05  # that a scan for secrets works before it rests
 _LOOK_SECONDS = 1.0  # between two looks at the index's files
 _CHANGING = ("index.db", "index.db-wal")
 
@@ -34,6 +36,45 @@ class StoreState(Struct, frozen=True):
     syncing: bool = False  # the first sync of this run, or a long one of another process, is not over
     progress: str | None = None  # how far that is, in words
     trouble: str | None = None  # why the store cannot be kept current
+
+
+class BackgroundScan:
+    """Searches for secrets after a sync, until it is stopped; it rests as long as it works, so that answers do not wait for it."""
+
+    def __init__(self, open_engine: Callable[[], Hansard], stop: threading.Event) -> None:
+        self._open_engine, self._stop = open_engine, stop
+        self._woken = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="secrets", daemon=True)
+        self._worked_since = 0.0
+
+    def wake(self) -> None:
+        """Search what is new."""
+        self._woken.set()
+        if self._thread.ident is None:
+            self._thread.start()
+
+    def end(self, seconds: float) -> None:
+        """Wait so long for its end; `stop` is set."""
+        self._woken.set()
+        if self._thread.is_alive():
+            self._thread.join(seconds)
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            self._woken.wait()
+            self._woken.clear()
+            self._worked_since = time.monotonic()
+            # What hinders it is said where secrets are listed, with what was not searched.
+            with contextlib.suppress(Exception), self._open_engine() as h:
+                h.scan_secrets(is_stopped=self._rested)
+
+    def _rested(self) -> bool:
+        """Whether to stop, after a rest if it is time for one."""
+        worked = time.monotonic() - self._worked_since
+        if worked > _WORK_SECONDS:
+            self._stop.wait(worked)
+            self._worked_since = time.monotonic()
+        return self._stop.is_set()
 
 
 class BackgroundSync:
@@ -57,6 +98,7 @@ class BackgroundSync:
         self._is_busy, self._trouble = syncing, ""  # what the sync reports
         self._sync = threading.Thread(target=self._watch, name="watch", daemon=True) if syncing else None
         self._look = threading.Thread(target=self._keep_looking, name="look", daemon=True)
+        self._scan = BackgroundScan(open_engine, self._stop)
         self._reading = threading.Lock()
         self._seen = self._reported = StoreState(syncing=syncing)
         self._home = ""  # known once an engine was opened
@@ -90,6 +132,7 @@ class BackgroundSync:
         for thread in (self._sync, self._look):
             if thread is not None and thread.is_alive():
                 thread.join(seconds)
+        self._scan.end(seconds)
 
     def refresh(self) -> StoreState:
         """Read the state of the store now, and report it if it is new."""
@@ -124,6 +167,7 @@ class BackgroundSync:
                             self._woken.set()
                             continue
                         self._report("")
+                        self._scan.wake()
                         pause = _FIRST_PAUSE
                         h.close()  # hold nothing open while nothing changes
             except Exception as error:  # noqa: BLE001 - the front end decides how to report it

@@ -14,12 +14,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from hansard.changes.journal import Journal, Undone, journals, list_journals
+from hansard.changes.journal import journals, list_journals
 from hansard.changes.json_text import dump_like, load_object
 from hansard.changes.plan import ChangeSet, Rename, Step, Write, content, preview, read_file
 from hansard.clients.claude_code.layout import encode_project
 from hansard.clients.claude_code.roots import running_sessions
 from hansard.errors import UsageError
+from hansard.files import is_alive
 from hansard.model.names import is_windows, moved_path
 from hansard.sources.roots import Root
 
@@ -143,14 +144,6 @@ def apply_move(home: str, plan: MovePlan) -> None:
     if plan.changes.steps or (plan.old, plan.new) not in known:
         with journals(home) as open_journals:
             open_journals.apply(plan.changes)
-
-
-def undo_move(home: str, move: Journal) -> Undone:
-    """Undo a move: every file is as it was, except for what others have changed since."""
-    with journals(home) as open_journals:
-        found = [item for item in open_journals.find(move.purpose) if item.id == move.id]
-        # An undo that had begun before is finished when the journals are opened, and then the move is gone.
-        return open_journals.undo(found[0]) if found else Undone(move.title, (), (), ())
 
 
 def plan_move(
@@ -318,17 +311,7 @@ def _renamed_keys(projects: dict[str, Any], moved: Callable[[str], str | None], 
 def _refuse_running(root: Root, old: str) -> None:
     for session in running_sessions(root):
         cwd, pid = session.get("cwd"), session.get("pid")
-        if isinstance(cwd, str) and moved_path(cwd, old, old) is not None and isinstance(pid, int) and _is_alive(pid):
+        if not isinstance(cwd, str) or moved_path(cwd, old, old) is None or not isinstance(pid, int) or pid <= 0:
+            continue
+        if os.name == "posix" and is_alive(pid):  # elsewhere it cannot be asked, and a killed client leaves its note
             raise UsageError(f"Claude Code is running in {cwd} (process {pid}): end it first, or leave out --rename")
-
-
-def _is_alive(pid: int) -> bool:
-    if os.name != "posix" or pid <= 0:
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True

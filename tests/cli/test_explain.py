@@ -50,7 +50,7 @@ def test_a_session(run: Run) -> None:
     assert any("x $6.25/M  = $2.5" in line for line in lines)
     assert any(line.split() == ["recorded", "by", "the", "client", "=", "$0.25"] for line in lines)
     assert any("no price is known" in line for line in lines)
-    assert any("remainder of the flat cache write counted as 5 minutes" in line for line in lines)
+    assert any("the rest of the flat cache write, counted as 5 minutes" in line for line in lines)
 
 
 def test_a_message_says_which_line_won(run: Run) -> None:

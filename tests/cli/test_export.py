@@ -65,7 +65,7 @@ def test_sessions_are_selected_as_they_are_listed(run: Run, tmp_path: Path, aske
     answer = json.loads(result.stdout)
     assert {file["session_id"] for file in answer["files"]} == found
     assert set(answer) >= {"to", "format", "written", "unchanged", "skipped", "removed", "bytes", "files", "failed"}
-    assert set(answer["files"][0]) == {"path", "session_id", "action", "bytes"}
+    assert set(answer["files"][0]) == {"path", "session_id", "action", "bytes", "redacted"}
 
 
 @pytest.mark.parametrize(

@@ -239,6 +239,59 @@ def test_installing_again_keeps_the_briefing(config: Path, store: Path) -> None:
     assert not has_briefing()
 
 
+def test_hooks_for_budgets_are_installed_on_request_and_kept(config: Path, store: Path) -> None:
+    def hooks() -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((store / "plugin/hansard/hooks/hooks.json").read_text())["hooks"]
+        return found
+
+    plugin("install", "--yes")
+    assert not {"UserPromptSubmit", "PreToolUse"} & hooks().keys()
+    plugin("install", "--budgets", "--yes")
+    plugin("install", "--briefing", "--yes")
+    for event in ("UserPromptSubmit", "PreToolUse"):
+        (made,) = hooks()[event][0]["hooks"]
+        options = hook.Options()
+        options.parse(made["args"][4:])
+        assert (options.event, options.budgets, options.mistakes) == (event, True, [])
+    assert status()["changed_files"] == []
+    plugin("install", "--no-budgets", "--yes")
+    assert hooks().keys() >= {"SessionStart"}
+    assert not {"UserPromptSubmit", "PreToolUse"} & hooks().keys()
+
+
+def test_hooks_for_secrets_are_installed_on_request_and_kept(config: Path, store: Path) -> None:
+    def hooks(event: str) -> list[tuple[str, hook.Options]]:
+        made: dict[str, Any] = json.loads((store / "plugin/hansard/hooks/hooks.json").read_text())["hooks"]
+        found = []
+        for one in made.get(event, ()):
+            options = hook.Options()
+            options.parse(one["hooks"][0]["args"][4:])
+            assert options.mistakes == []
+            found.append((one.get("matcher", ""), options))
+        return found
+
+    plugin("install", "--secrets", "--yes")
+    ((_, prompt),) = hooks("UserPromptSubmit")
+    ((tools, call),) = hooks("PreToolUse")
+    assert (prompt.secrets, call.secrets, prompt.budgets) == ("warn", "warn", False)
+    assert "Write" in tools.split("|")
+    plugin("install", "--secrets=block", "--budgets", "--yes")
+    plugin("install", "--yes")
+    ((_, prompt),) = hooks("UserPromptSubmit")
+    assert (prompt.secrets, prompt.budgets) == ("block", True)
+    assert [(tools == "", one.budgets, one.secrets) for tools, one in hooks("PreToolUse")] == [
+        (True, True, ""),
+        (False, False, "block"),
+    ]
+    assert status()["changed_files"] == []
+    plugin("install", "--no-secrets", "--yes")
+    assert [one.secrets for _, one in hooks("UserPromptSubmit")] == [""]
+    plugin("install", "--no-budgets", "--yes")
+    assert hooks("UserPromptSubmit") == hooks("PreToolUse") == []
+    told = CliRunner().invoke(hansard, ["plugin", "install", "--secrets=maybe"])
+    assert told.exit_code == 2
+
+
 def test_a_failing_install_leaves_the_installed_one(config: Path, store: Path) -> None:
     plugin("install", "--yes")
     (config / "settings.json").write_text("{ broken")
@@ -251,8 +304,8 @@ def test_a_failing_install_leaves_the_installed_one(config: Path, store: Path) -
 def test_the_preview_shows_what_is_undone(config: Path, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = made_plugin.plugin_files
 
-    def older(home: str, *, briefing: bool) -> dict[str, bytes]:
-        return {**made(home, briefing=briefing), "hansard/former.md": b"x"}
+    def older(home: str, **chosen: Any) -> dict[str, bytes]:
+        return {**made(home, **chosen), "hansard/former.md": b"x"}
 
     with monkeypatch.context() as patch:
         patch.setattr(made_plugin, "plugin_files", older)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from itertools import chain, islice
 from re import _constants as code
 from re import _parser as parser
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hansard.audit import paths
+from hansard.audit.rules import access, agents, deleting, remote
 from hansard.query.search import excerpts
 from tests.complexity.hostile import texts
 from tests.complexity.patterns import Found, find_patterns
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TIMES = 24
+LONGER = 16  # times as long: a repetition with an upper limit grows until it reaches that
 GROWTH = 2.6  # for a text twice as long
 FEW = 6  # steps for each character: nothing grows there
 MOST = 200_000
@@ -38,6 +42,15 @@ EXAMPLES: dict[tuple[str, str], str | re.Pattern[Any]] = {
         "hansard.move",
         'b\'(?<!\\\\\\\\)"%s"\\\\s*:\\\\s*("(?:[^"\\\\\\\\]|\\\\\\\\.)*+")\' % key.encode()',
     ): re.compile(rb'(?<!\\)"cwd"\s*:\s*("(?:[^"\\]|\\.)*+")'),
+    ("hansard.audit.paths", "pattern"): "tested in `test_rules_of_audits`",
+    ("hansard.audit.rules.access", "pattern"): "tested in `test_rules_of_audits`",
+    ("hansard.audit.rules.agents", "setting"): "tested in `test_rules_of_audits`",
+    ("hansard.audit.rules.agents", "unchecked"): "tested in `test_rules_of_audits`",
+    ("hansard.audit.rules.deleting", "pattern"): "tested in `test_rules_of_audits`",
+    ("hansard.audit.rules.deleting", "_DELETERS[command.name]"): "tested in `test_rules_of_audits`",
+    ("hansard.audit.rules.remote", "pattern"): "tested in `test_rules_of_audits`",
+    ("hansard.cli.sql_prompt", "f'\\\\b{name}\\\\b'"): re.compile(r"\busage\b"),
+    ("hansard.guard.redaction", "pattern"): re.compile(r"a\ value|another"),
     ("hansard.git.edits", "item.pattern"): "what `git.shell` let through, over lines of at most 1,000 characters",
     ("hansard.git.shell", "made"): "only compiled",
     ("hansard.grep.pattern", "ascii_boundaries(syntax.source)"): "the user's own; RE2 takes most of them",
@@ -47,16 +60,28 @@ EXAMPLES: dict[tuple[str, str], str | re.Pattern[Any]] = {
         "syntax.source.encode('utf-8' if syntax.is_text else 'latin-1', 'surrogateescape')",
     ): re.compile(rb"a literal, as it is"),
     ("hansard.grep.syntax", "wanted if isinstance(pattern, str) else wanted.encode('latin-1')"): "only compiled",
+    ("hansard.lake.names", "pattern"): re.compile(r"(?<![A-Za-z0-9])[\W_]home[\W_]+ann(?![A-Za-z0-9])"),
     ("hansard.lazy_regex", "self._pattern"): "as its callers wrote it, where it is found",
     ("hansard.ledger.explain", "pattern"): "over what the user typed",
     ("hansard.pricing.book", "pattern"): "of the price data, only compiled",
     ("hansard.pricing.rates", "pattern"): "of the price data, over names of at most 200 characters",
     ("hansard.query.search.noted", "'(?<!\\\\w)' + '\\\\s+'.join(words)"): re.compile(r"(?<!\w)a\s+word"),
+    (
+        "hansard.secrets.values",
+        "f'{plain}|(?P<encoded>{encoded})'.encode('utf-8', 'surrogateescape')",
+    ): re.compile(rb"a\ secret|a%20secret|(?P<encoded>6120736563726574|YSBzZWNyZX)"),
+    ("hansard.team.text_rows", "f\" {' '.join(tokens)}{('' if term.prefix else '(?= )')}\""): re.compile(
+        r" p ?a ?r ?s ?e line(?= )"
+    ),
+    ("hansard.team.words", "f\"(?i){'[_-]?'.join(map(re.escape, word))}\""): re.compile(
+        r"(?i)p[_-]?a[_-]?r[_-]?s[_-]?e"
+    ),
     ("hansard.sources.roots", "pattern"): "over a variable of the environment",
 }
 # Not linear, but over texts of bounded length.
 BOUNDED = {
-    ("hansard.render.terminal.prose", "_INLINE"): "over lines of at most 2,000 characters with at most 200 marks"
+    ("hansard.guard.detection", "'[A-Za-z0-9+/_-]{49,}[A-Za-z0-9+_-]\\\\Z'"): "over 60 characters",
+    ("hansard.render.terminal.prose", "_INLINE"): "over lines of at most 2,000 characters with at most 200 marks",
 }
 
 PATTERNS = find_patterns()
@@ -81,13 +106,34 @@ def _tested() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("pattern", "at_start"), list(_tested()))
 def test_steps_grow_with_the_text(pattern: re.Pattern[Any], at_start: bool) -> None:
-    for text, twice in zip(texts(pattern, TIMES), texts(pattern, TIMES, 2), strict=True):
-        steps = count(pattern, twice, at_start=at_start)
-        if steps > FEW * len(twice):
-            before = count(pattern, text, at_start=at_start)
-            assert steps <= GROWTH * before, (
-                f"{pattern.pattern!r} takes {before} steps for {text!r}, and {steps} for twice that"
+    for number, (text, twice) in enumerate(zip(texts(pattern, TIMES), texts(pattern, TIMES, 2), strict=True)):
+        if _growth(pattern, text, twice, at_start=at_start) > GROWTH:
+            longer, longest = (next(islice(texts(pattern, TIMES, n), number, None)) for n in (LONGER, 2 * LONGER))
+            growth = _growth(pattern, longer, longest, at_start=at_start)
+            assert growth <= GROWTH, (
+                f"{pattern.pattern!r} takes {growth:.1f} times the steps for twice as much of {text!r}"
             )
+
+
+def _patterns_of_audits() -> list[str]:
+    """Of tables, in which the rules for risky operations look patterns up."""
+    listed = [pattern for table in (access._PRINTERS, remote._DEPLOYS, remote._PUBLISHES) for _, pattern in table]
+    listed += [
+        pattern for table in (remote._TUNNELS, remote._GLOBAL_INSTALLS, remote._URL_INSTALLS) for _, pattern in table
+    ]
+    listed += [pattern for table in (paths._PRIVATE, paths._SECRETS) for _, pattern in table]
+    listed += [*agents._UNCHECKED.values(), *agents._SETTINGS.values(), *deleting._DELETERS.values()]
+    return list(dict.fromkeys([*listed, *chain.from_iterable(deleting._DESTROYERS.values())]))
+
+
+@pytest.mark.parametrize("source", _patterns_of_audits())
+def test_rules_of_audits(source: str) -> None:
+    test_steps_grow_with_the_text(re.compile(source), at_start=False)
+
+
+def _growth(pattern: re.Pattern[Any], text: Any, twice: Any, *, at_start: bool) -> float:
+    steps = count(pattern, twice, at_start=at_start)
+    return steps / count(pattern, text, at_start=at_start) if steps > FEW * len(twice) else 0.0
 
 
 def count(pattern: re.Pattern[Any], text: Any, *, at_start: bool) -> int:

@@ -54,7 +54,7 @@ def check(answer: dict[str, Any], text: str) -> None:
     assert json.loads(text) == answer
     check_text(text)
     for row in (*answer.get("sessions", ()), *answer.get("rows", ()), *answer.get("changes", ())):
-        assert row.get("title", "⟦")[0] == "⟦"
+        assert (row if isinstance(row, str) else row.get("title", "⟦"))[0] == "⟦"
     for passage in answer.get("passages", ()):
         assert passage["origin"] in ORIGINS
         assert passage.get("title", "⟦")[0] == "⟦"

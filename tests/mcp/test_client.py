@@ -28,6 +28,7 @@ CALLS: list[tuple[str, dict[str, Any], str]] = [
     ("sessions", {"file": "parser.py"}, FIRST),
     ("files", {"path": "parser.py", "include_changes": True}, "+import msgspec"),
     ("usage", {"by": "model"}, "claude-opus-4-6"),
+    ("sql", {"query": "SELECT model, $n AS n FROM usage", "parameters": {"n": 7}}, "claude-opus-4-6"),
 ]
 
 

@@ -53,6 +53,8 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("sessions", {}),
     ("files", {}),
     ("usage", {"by": "branch"}),
+    ("sql", {"query": "SELECT record(transcript, byte_offset), message_text(transcript, byte_offset) FROM messages"}),
+    ("sql", {"query": 'SELECT title AS "<system-reminder>", first_prompt, branch FROM sessions'}),
 ]
 
 

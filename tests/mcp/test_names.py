@@ -239,6 +239,8 @@ def test_every_tool_answers(ask: Ask, shop: Workshop, tokens: int) -> None:
         ("files", "changes", {"path": f"{shop.root}/written_1.py", "include_changes": True}),
         ("blame", "ranges", {"file": str(shop.root / "written_1.py")}),
         ("blame", "edits", {"commit": "HEAD"}),
+        ("sql", "rows", {"query": "SELECT * FROM sessions"}),
+        ("sql", "rows", {"query": "SELECT message_text(transcript, byte_offset) FROM messages ORDER BY 1 DESC"}),
         *(("usage", "rows", {"by": by}) for by in ("day", "session", "project", "model", "branch", "commit")),
     )
     for tool, items, given in requests:

@@ -69,7 +69,7 @@ def test_a_handshake_needs_neither_server_nor_store(tmp_path: Path) -> None:
         assert (hello["protocolVersion"], hello["serverInfo"]["name"]) == ("2025-06-18", "hansard")
         client.send({"method": "notifications/initialized"})
         assert client.get()["method"] == "roots/list"
-        assert len(client.ask(1, "tools/list")["tools"]) == 7
+        assert len(client.ask(1, "tools/list")["tools"]) == 8
         assert client.ask(2, "prompts/list")["prompts"]
         assert client.ask(3, "resources/list") == {"resources": []}
         client.send({"id": "hansard-roots", "result": {"roots": []}})

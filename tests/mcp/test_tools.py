@@ -31,7 +31,7 @@ def test_search_and_sessions_show_the_notes_of_the_user(tmp_path: Path) -> None:
     call = caller(server_on(tmp_path / "home", tmp_path / "claude"))
     (one,) = call("search", query="narwhal")["notes"]
     assert (one["session"], one["origin"], one["kind"]) == (FIRST, "person", "user's note")
-    assert "narwhal key [redacted: " in one["text"]
+    assert "narwhal key [anthropic-key:" in one["text"]
     assert "notes" not in call("search", query="Qzx7Wvk2*")
     assert [row["notes"] for row in call("sessions")["sessions"]] == [1]
 

@@ -12,8 +12,8 @@ from hansard.model.sessions import Session
 from hansard.tui import session_list
 from hansard.tui.line_list import LineList
 from hansard.tui.query_input import QueryInput
+from hansard.tui.rows import row_line
 from hansard.tui.session_list import Filter, project_of
-from hansard.tui.views import sessions as view
 from tests.cli.conftest import OTHER, SESSION, said, write_log
 from tests.tui.driving import Driver, drive
 
@@ -33,7 +33,7 @@ def picked(store: Path, steps: object, directory: str | None = None, size: tuple
 def test_the_newest_comes_first_with_what_tells_it_apart(store: Path) -> None:
     async def steps(driver: Driver) -> None:
         assert listed(driver) == [OTHER, SESSION]
-        assert "show: 2 sessions in all projects" in driver.lines[1]
+        assert "show: 2 sessions in all projects" in driver.lines[2]
         row = next(line for line in driver.lines if "high tide" in line)
         assert "tide" in row
         assert "<$0.01" in row
@@ -71,8 +71,8 @@ def test_an_error_stands_under_the_box_and_the_list_stays(store: Path) -> None:
         driver.app.screen.query_one(QueryInput).value = "kind:nothing"
         await driver.settle()
         assert driver.app.screen.query_one("#problem", Static).display
-        assert "     ^ " in driver.lines[3]
-        assert "nothing" in driver.lines[3]
+        assert "     ^ " in driver.lines[2]
+        assert "nothing" in driver.lines[2]
         assert len(listed(driver)) == 2
         driver.app.screen.query_one(QueryInput).value = "nowhere-to-be-found"
         await driver.settle()
@@ -88,7 +88,7 @@ def test_an_error_stands_under_the_box_and_the_list_stays(store: Path) -> None:
 def test_the_project_of_the_directory_first_and_all_by_a_key(store: Path) -> None:
     async def steps(driver: Driver) -> None:
         assert listed(driver) == [SESSION]
-        assert "in tide" in driver.lines[1]
+        assert "in tide" in driver.lines[2]
         await driver.press("tab")
         assert len(listed(driver)) == 2
         await driver.press("tab", "tab", "tab", "tab")
@@ -151,7 +151,6 @@ def test_the_word_that_is_being_typed_is_a_beginning(store: Path, text: str, fou
 
 def test_a_long_list_is_read_in_pages(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_list, "PAGE", 1)
-    monkeypatch.setattr(view, "PAGE", 1)
 
     async def steps(driver: Driver) -> None:
         assert len(listed(driver)) == 2
@@ -164,8 +163,8 @@ def test_a_long_list_is_read_in_pages(store: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("columns", [60, 71, 84, 96, 110, 140])
 def test_the_title_has_enough_of_a_row(columns: int) -> None:
     """71 columns are what the preview leaves of 120."""
-    cells = session_list._cells(("", "", "x" * 200), [""] * 4, columns)
-    assert len(cells[2]) >= 0.28 * columns
+    row = row_line(session_list.COLUMNS, (None, "", "x" * 200, None, 0, "", ""), columns)
+    assert row.count("x") >= 0.28 * columns
 
 
 def test_columns_follow_the_width(store: Path) -> None:

@@ -115,7 +115,7 @@ def site(
     key = auth.log_in(auth.issue_token())
     assert key is not None
     app = make_app(settings, auth, read_only=read_only, syncing=syncing, demo=demo)
-    for one in (app, app.state.redacted):
+    for one in app.state.by_redaction.values():
         one.state.pages._seconds = 0.0  # no test is given the page that another one asked for a moment ago
     ready = threading.Event()
     server = Server(configured(app), ready.set)

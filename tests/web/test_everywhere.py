@@ -22,6 +22,7 @@ PLACES = (
     "/sessions/{session}",
     "/search",
     "/search?q=the",
+    "/sessions/{session}/forget",
     "/usage?by=day,model",
     "/usage?by=session",
     "/explain?by=total",
@@ -32,6 +33,10 @@ PLACES = (
     "/tools",
     "/tools?tool=Bash",
     "/prompts",
+    "/sql",
+    "/sql?question=cost-by-model-and-month",
+    "/sql?question=failing-tools",
+    "/sql?q=SELECT+nothing+FROM+usage",
     "/health",
     "/settings",
     "/nowhere",
@@ -190,7 +195,7 @@ def test_a_browser_without_script_can_read(demo: Site, chromium: Browser) -> Non
     for path in PLACES[:-1]:
         with demo.opened(chromium, place(demo, path), java_script_enabled=False) as watched:
             assert watched.page.locator("h1").is_visible()
-            assert watched.page.locator("nav.places a").count() == 8
+            assert watched.page.locator("nav.places a").count() == 9
 
 
 def test_keys_lead_everywhere(demo: Site, chromium: Browser) -> None:

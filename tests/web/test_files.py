@@ -46,7 +46,7 @@ def test_every_file_is_listed_once_over_all_pages(client: httpx.Client, h: Hansa
     seen: list[str] = []
     while path is not None:
         page = parsed(client, path)
-        seen += page.each("td.file a", "title")
+        seen += page.each("td.file", "title")
         following = page.each("a[data-next]", "href")
         path = following[0] if following else None
 
@@ -59,7 +59,7 @@ def test_every_file_is_listed_once_over_all_pages(client: httpx.Client, h: Hansa
 @pytest.mark.parametrize("order", ["asc", "desc"])
 def test_sorting(client: httpx.Client, h: Hansard, sort: str, order: str) -> None:
     page = parsed(client, f"/files?sort={sort}&order={order}")
-    rows = page.each("td.file a", "title")
+    rows = page.each("td.file", "title")
 
     assert rows == [file.path for file in h.files(sort=sort, ascending=order == "asc").files]
     head = page.one("th[aria-sort]")
@@ -72,7 +72,7 @@ def test_filters_are_carried_on(client: httpx.Client, h: Hansard) -> None:
     project = h.files("py").files[0].project
     page = parsed(client, "/files?" + urlencode({"q": "py", "project": project, "range": "90d", "sort": "changes"}))
 
-    rows = page.each("td.file a", "title")
+    rows = page.each("td.file", "title")
     assert rows
     assert all("py" in path.lower() for path in rows)
     for link in page.each("nav.switch a", "href") + page.each("th a", "href"):
@@ -198,7 +198,7 @@ def test_the_list_follows_the_words_as_they_are_typed(demo: Site, chromium: Brow
         page.keyboard.press("/")
         page.keyboard.type(".md")
         watched.until("location.search.includes('q=.md')")
-        watched.until("![...document.querySelectorAll('#results .file > a')].some((a) => !a.title.includes('.md'))")
+        watched.until("![...document.querySelectorAll('#results td.file')].some((cell) => !cell.title.includes('.md'))")
         watched.until(f"((rows) => rows > 0 && rows < {before})(document.querySelectorAll('#results tbody tr').length)")
         watched.expect("document.activeElement.name", "q")
         page.locator("nav[aria-label=View] a", has_text="Changes").click()

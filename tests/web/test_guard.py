@@ -47,6 +47,8 @@ def filled(path: str) -> str:
         ("{commit}", "HEAD"),
         ("{tag:path}", "x"),
         ("{number}", "1"),
+        ("{secret_id}", "00000000"),
+        ("{secret}", "00000000"),
         ("{message}", "00000000-0000-0000-0000-000000000000"),
     ):
         path = path.replace(name, value)

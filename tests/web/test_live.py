@@ -381,7 +381,7 @@ def test_there_are_not_too_many_streams(demo: Site, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_quiet_stream_shows_that_it_lives(demo: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_pool, "_BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(engine_pool, "_HEARTBEAT_SECONDS", 0.01)
     with demo.client() as client, client.stream("GET", "/api/events") as answer:
         assert next(line for line in answer.iter_lines() if line.startswith(":")) == ": nothing new"
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -25,6 +27,8 @@ from tests.web.serving import Site, site
 if TYPE_CHECKING:
     import httpx
 
+_MIDDLE = datetime(2025, 11, 1, tzinfo=UTC)
+
 
 class FrontEnds(NamedTuple):
     """All ways to ask about one history."""
@@ -33,6 +37,7 @@ class FrontEnds(NamedTuple):
     running: Site
     client: httpx.Client
     mcp: Call
+    words: tuple[str, ...]  # of its longest session
 
     def run(self, *arguments: str) -> str:
         """What a command prints."""
@@ -44,7 +49,7 @@ class FrontEnds(NamedTuple):
         return json.loads(self.run(*arguments, "--json"))
 
 
-@pytest.fixture(scope="module", params=["public", "real clients"])
+@pytest.fixture(scope="module", params=["public", "real clients", "all clients"])
 def ends(histories: dict[str, History], request: pytest.FixtureRequest) -> Iterator[FrontEnds]:
     history = histories[request.param]
     settings = Settings(str(history.store), (), 1 << 26)
@@ -53,7 +58,9 @@ def ends(histories: dict[str, History], request: pytest.FixtureRequest) -> Itera
         site(history.store) as running,
         running.client() as client,
     ):
-        yield FrontEnds(h, running, client, caller(Server(Store(settings, syncing=False), Repository("/nowhere"))))
+        words = ("Emden",) if request.param == "all clients" else ("the", "error", "is:error")
+        asked = caller(Server(Store(settings, syncing=False), Repository("/nowhere")))
+        yield FrontEnds(h, running, client, asked, words)
 
 
 def test_sessions(ends: FrontEnds) -> None:
@@ -92,34 +99,59 @@ def test_prompts(ends: FrontEnds) -> None:
 
 
 def test_messages(ends: FrontEnds) -> None:
-    total = ends.json("usage", "--by", "total")["totals"]
     every = ends.h.sessions(limit=None, debris=True).sessions
     listed = {project["project"] for project in ends.json("projects")["projects"]}
+    in_parts = [
+        ends.h.activity(since=since, until=until).messages
+        for since, until in ((None, _MIDDLE), (_MIDDLE, datetime.max.replace(tzinfo=UTC)))
+    ]
     found = {
-        "usage": total["api_messages"],
         "status": ends.json("status")["messages"],
         "sessions": sum(session.messages for session in every),
         "projects": sum(project["messages"] for project in ends.json("projects")["projects"])
         + sum(session.messages for session in every if session.project not in listed),
         "activity": ends.h.activity().messages,
+        "activity in two periods": sum(in_parts),
+    }
+    assert len(set(found.values())) == 1, found
+
+
+def test_api_messages(ends: FrontEnds) -> None:
+    found = {
+        "usage": ends.json("usage", "--by", "total")["totals"]["api_messages"],
+        "sessions": sum(session.api_messages for session in ends.h.sessions(limit=None, debris=True).sessions),
         "api": ends.client.get("/api/usage?by=total").json()["totals"]["api_messages"],
         "mcp": ends.mcp("usage", scope="all")["total"].get("api_messages", 0),
     }
     assert len(set(found.values())) == 1, found
 
 
+def test_audit(ends: FrontEnds) -> None:
+    report = ends.json("audit", "-n", "0")
+    totals = report["totals"]
+    assert totals["sessions"] == ends.json("sessions", "-n", "1")["total"]
+    assert totals["calls"] == ends.json("tools")["totals"]["calls"] == sum(one["calls"] for one in report["modes"])
+    assert totals["errors"] == ends.json("tools")["totals"]["errors"]
+    messages = ends.json("usage", "--by", "total")["totals"]["api_messages"]
+    assert sum(one["api_messages"] for one in report["models"]) == messages
+    assert sum(one["operations"] for one in report["by_rule"]) == sum(totals["operations"].values())
+
+
 def test_messages_and_money_of_each_session_and_project(ends: FrontEnds) -> None:
     reported = {row.key["session"]: row for row in ends.h.usage(by="session").rows}
     for session in ends.h.sessions(limit=None, debris=True).sessions:
         row = reported.get(session.session_id)
-        assert session.messages == session.api_messages == (row.api_messages if row else 0)
+        assert session.messages >= session.api_messages == (row.api_messages if row else 0)
+        assert session.messages == session.api_messages or session.client != "claude-code"
         assert f"{session.messages:,} message" in " ".join(session_counts(session))
     of_projects = {row.key["project"]: row for row in ends.h.usage(by="project").rows}
+    messages: Counter[str] = Counter()
+    for session in ends.h.sessions(limit=None, debris=True).sessions:
+        messages[session.project] += session.messages
     for project in ends.h.projects():
-        spent = of_projects.get(project.project)
-        assert (project.messages, project.cost_usd or 0) == (
-            (spent.api_messages, spent.cost_usd or 0) if spent else (0, 0)
-        )
+        spent = of_projects.get(project.project or None)
+        assert project.messages == messages[project.project]
+        assert (project.cost_usd or 0) == (spent.cost_usd or 0 if spent else 0)
 
 
 def test_tool_calls(ends: FrontEnds) -> None:
@@ -137,7 +169,7 @@ def test_tool_calls(ends: FrontEnds) -> None:
 def test_matches_in_a_session(ends: FrontEnds) -> None:
     """The panel counts the entries that its keys step through."""
     longest = max(ends.h.sessions(limit=None).sessions, key=lambda session: session.prompts)
-    for word in ("the", "error", "is:error"):
+    for word in ends.words:
         place = f"/sessions/{longest.session_id}"
         steps = ends.client.get(f"{place}/matches", params={"q": word}).json()["offsets"]
         panel = read(ends.client.get(f"{place}/find", params={"q": word, "bare": "1"}).text)

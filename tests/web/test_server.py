@@ -17,7 +17,7 @@ from hansard.web import server
 from hansard.web.app import make_app
 from hansard.web.auth import Auth
 from hansard.web.redirect_file import RedirectFile
-from hansard.web.server import DEFAULT_PORT, Narrator, Server, Started, configured, is_loopback, listen, serve
+from hansard.web.server import DEFAULT_PORT, ServeCallbacks, Server, Started, configured, is_loopback, listen, serve
 from tests.web.serving import elsewhere
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Told:
             self.starts.append(what)
             hear("started")
 
-        narrator = Narrator(
+        narrator = ServeCallbacks(
             started=started,
             logged_in=lambda: hear("logged in"),
             unseen=lambda: hear("unseen"),
@@ -149,7 +149,7 @@ def test_what_goes_wrong_at_the_start_ends_it(tmp_path: Path) -> None:
         elsewhere(
             lambda: serve(
                 Settings(str(tmp_path), (), 0),
-                Narrator(*[lambda *_: None] * 4),
+                ServeCallbacks(*[lambda *_: None] * 4),
                 folder=str(tmp_path / "web"),
                 port=0,
                 browser=fail,
@@ -161,7 +161,7 @@ def test_what_goes_wrong_at_the_start_ends_it(tmp_path: Path) -> None:
 def test_a_browser_that_does_not_come_is_told_and_its_file_expires(
     tmp_path: Path, told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "UNSEEN_SECONDS", 0.0)
+    monkeypatch.setattr(server, "NO_BROWSER_SECONDS", 0.0)
     told.serve(tmp_path, until="unseen")
     assert told.events == ["started", "unseen"]
     (uri,) = told.opened

@@ -15,7 +15,7 @@ import pytest
 
 import hansard
 from benchmarks.long_session import write_long_session
-from hansard.render.format import lasting
+from hansard.render.format import timedelta_text
 from hansard.render.html import page
 from hansard.thread.store import LONGEST
 from hansard.web.pages.session.fragments import NEXT
@@ -501,4 +501,4 @@ def test_the_head_has_the_active_and_the_elapsed_time(demo: Site, client: httpx.
     elapsed = longest.ended_at - longest.started_at
     assert timedelta() < active < elapsed / 2
     page = client.get(f"/sessions/{longest.session_id}").text
-    assert f"{lasting(active)} active, {lasting(elapsed)} elapsed" in page
+    assert f"{timedelta_text(active)} active, {timedelta_text(elapsed)} elapsed" in page

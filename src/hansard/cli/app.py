@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import click
 
-from hansard.cli.context import Context, note, reads, unwrapped
+from hansard.cli.context import Context, Group, note, reads
 from hansard.errors import HansardError
 
 READ, COUNT, MARK, KEEP = "Read the history", "Track tokens and cost", "Tag and annotate", "Sync and maintain"
@@ -35,6 +35,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "web": (READ, "Browse everything in the web app, live."),
     "mcp": (READ, "Serve the history to coding agents (Model Context Protocol)."),
     "grep": (READ, "Search every stored byte with a regular expression."),
+    "sql": (READ, "Ask the history anything in SQL."),
+    "audit": (READ, "Report what sessions did, and which operations were risky."),
     "usage": (COUNT, "Report tokens and cost by day, model, project or anything else."),
     "daily": (COUNT, "Short for `usage --by day`; all options of usage apply."),
     "weekly": (COUNT, "Short for `usage --by week`."),
@@ -51,10 +53,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "note": (MARK, "Add a note to a session, or show its notes."),
     "sync": (KEEP, "Store and index what is new."),
     "import": (KEEP, "Store conversations from files: ChatGPT, Claude.ai, Aider and others."),
+    "lake": (KEEP, "Push to a lake of Parquet files, and report the usage of all machines there."),
+    "team": (KEEP, "Push to a team's PostgreSQL database, and manage it."),
     "watch": (KEEP, "Keep syncing until stopped, and report what happens."),
     "status": (KEEP, "Show the store, its sources and what clean-up deletes next."),
     "doctor": (KEEP, "Check for problems: store, permissions, bad lines, unknown records."),
     "rebuild": (KEEP, "Rebuild the indexes from the record."),
+    "forget": (KEEP, "Erase sessions, a project, messages or a text, everywhere."),
+    "free": (KEEP, "Remove from the client's folder what is stored byte for byte."),
+    "retention": (KEEP, "Apply the rules on how long things are kept."),
+    "guard": (KEEP, "Store new history daily, before the client cleans up, and apply the rules."),
     "move": (KEEP, "Tell the client that a project was moved, and count both paths as one."),
     "plugin": (KEEP, "Install or remove the Claude Code plugin: hooks, MCP server, skill, commands."),
     "hook": (KEEP, "Handle a client hook: store what is new without delaying the client."),
@@ -62,6 +70,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": (GIVE, "Write sessions as pages, documents or tables."),
     "restore": (GIVE, "Write sessions back as files."),
     "recover": (GIVE, "List sessions that are gone everywhere, and reconstruct what is left of one."),
+    "secrets": (KEEP, "Find keys, tokens and passwords in the history, and decide about them."),
     "verify": (GIVE, "Check every stored byte against its hash."),
     "demo": (MORE, "Try Hansard on an invented history."),
     "schema": (MORE, "Print the schema of the databases."),
@@ -86,7 +95,7 @@ MODULES = {name: module for module, names in _MODULES.items() for name in names.
 """The modules of commands; any other command's module has its name."""
 
 
-class Commands(click.Group):
+class Commands(Group):
     """A group that imports a command when it is run, and reports errors in one line."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
@@ -132,11 +141,6 @@ class Commands(click.Group):
                 formatter.write_dl(
                     [(name.ljust(longest), what) for name, (place, what) in COMMANDS.items() if place == group]
                 )
-
-    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the help, the examples line by line."""
-        self.help = unwrapped(self.help)
-        super().format_help_text(ctx, formatter)
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any

@@ -25,7 +25,7 @@ _MOST = 100
 _TITLE_COLUMNS = 60
 _IS_SAFE = re.compile(r"[\w.@+=%/][\w.@+=%/:,-]*").fullmatch  # nothing that a shell expands, and no option
 _SESSION_ARGUMENTS = {"session", "names", "name", "what"}
-_QUERY_ARGUMENTS = {"query", "words"}
+_QUERY_ARGUMENTS = {"query", "words", "sessions"}
 _HISTORY_VALUES = ("project", "model", "branch", "tool", "tag", "version")
 _DATES = {"today": "", "yesterday": "", "24h": "the last day", "7d": "the last week", "30d": "the last month"}
 _BASH = """\

@@ -21,13 +21,16 @@ if TYPE_CHECKING:
 
     from hansard.config import Settings
     from hansard.engine import Hansard
+    from hansard.guard.redaction import Mode
     from hansard.model.files import Coverage
+    from hansard.model.table import Table
     from hansard.render.format import ProjectNames
     from hansard.sync.report import SyncReport
 
 SLOW_SECONDS = 1.0  # show progress of what takes longer
 LOCK_SECONDS = 2.0  # how long to wait for another process's sync before answering without it
 MUCH_BYTES = 16 << 20  # do not report smaller syncs, even slow ones
+NOT_CHANGED = "Nothing was changed. Run this again with --yes to make these changes."
 _LOOK_SECONDS = 0.5
 _NARROW = 40
 _CHART = 100
@@ -45,6 +48,7 @@ class Context:
         self.no_sync = False
         self.color = "auto"
         self.no_pager = False
+        self.redact: Mode | None = None
         self.wait: bool | None = None
         self.coverage: Coverage | None = None  # set while the first sync is incomplete
         self.names: ProjectNames = {}  # of the projects of the store
@@ -71,6 +75,17 @@ class Context:
             self.emit(value)
         else:
             self.say(lines())
+
+    def draw(self, table: Table, *, cut: bool = False) -> list[str]:
+        """The lines of a table for this terminal."""
+        from hansard.render.terminal.tables import draw_table
+
+        return draw_table(table, self.width(), self.paint(), self.names, cut=cut)
+
+    def preview(self, lines: list[str]) -> None:
+        """Show changes that only --yes makes."""
+        self.answer({"applied": False, "changes": lines}, lambda: lines)
+        note(NOT_CHANGED)
 
     def say(self, lines: Iterable[str]) -> None:
         """Write lines for people; text from transcripts must be cleaned already."""
@@ -111,7 +126,9 @@ class Context:
         if self._settings is None:
             from hansard import config
 
-            self._settings = config.load(os.environ, home=self.home, roots=self.roots, follow_links=self.follow_links)
+            self._settings = config.load(
+                os.environ, home=self.home, roots=self.roots, follow_links=self.follow_links, redact=self.redact
+            )
             for warning in self._settings.warnings:
                 warn(warning)
         return self._settings
@@ -122,14 +139,14 @@ class Context:
 
     @contextlib.contextmanager
     def reading(
-        self, settings: Settings | None = None, *, early: bool = False, waits: bool = True
+        self, settings: Settings | None = None, *, early: bool = False, waits: bool = True, outgoing: bool = False
     ) -> Iterator[Hansard]:
         """The engine, after a sync unless the user said --no-sync.
 
         With `early`, in a terminal, the newest part of a large history is enough until its first sync is complete. Without `waits`, do
-        not wait for a first sync in another process, even in a script.
+        not wait for a first sync in another process, even in a script. What is `outgoing` is redacted by default.
         """
-        with self.engine(settings) as h:
+        with (settings or self.settings()).open_outgoing() if outgoing else self.engine(settings) as h:
             if not h.roots and not has_store(h):
                 warn(str(no_roots()))
             elif not self.no_sync:
@@ -193,6 +210,13 @@ class Context:
                 return _wait_until_complete(h)
         return report
 
+    def must_not_redact(self, command: str) -> None:
+        """Refuse --redact for what is verbatim by purpose."""
+        if self.redact not in (None, "off"):
+            raise UsageError(
+                f"{command} gives bytes as they were recorded, without redaction: use `hansard show` or `export`"
+            )
+
     def must_sync(self, command: str) -> None:
         if self.no_sync:
             raise UsageError(f"{command} cannot be used with --no-sync")
@@ -205,18 +229,17 @@ class Command(click.Command):
     """A command whose help shows its examples line by line."""
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        self.help = unwrapped(self.help)
+        import inspect
+
+        self.help = inspect.cleandoc(self.help or "").replace("\n\nExamples:", "\n\n\b\nExamples:")
         super().format_help_text(ctx, formatter)
 
 
-def unwrapped(text: str | None) -> str:
-    """A help text whose examples click does not rewrap."""
-    import inspect
-
-    return inspect.cleandoc(text or "").replace("\n\nExamples:", "\n\n\b\nExamples:")
+class Group(Command, click.Group):
+    """A command with commands of its own."""
 
 
-def has_store(h: Hansard) -> bool:
+def has_store(h: Hansard | Settings) -> bool:
     """Whether this data directory has a record."""
     return os.path.exists(os.path.join(h.home, "record.db"))
 
@@ -407,6 +430,15 @@ def reads(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Wait for the first sync of a large history, or answer from its newest part at once. By default only the overview,"
             " sessions, usage and status answer at once, and only in a terminal.",
         ),
+        _option(
+            "--redact",
+            keep="redact",
+            is_flag=False,
+            flag_value="on",
+            type=click.Choice(["off", "on", "strict"]),
+            help="Redact secrets. By default on for what leaves this machine, and off for what you see.",
+        ),
+        _option("--no-redact", keep="redact", flag_value="off", hidden=True),
         _option("--no-sync", keep="no_sync", is_flag=True, help="Do not sync first; use what is already indexed."),
     ):
         command = add(command)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, get_origin
 
 import click
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import replace
 
 from hansard.cli.arguments import Moment, parse_moment
-from hansard.cli.context import Context, now
+from hansard.cli.context import Context, note, now
 from hansard.errors import NotFound
 from hansard.model.requests import field_of
 
@@ -31,40 +31,42 @@ GONE = click.option(
 OFFLINE = click.option(
     "-O", "--offline", is_flag=True, expose_value=False, help="Accepted as in ccusage: reports never fetch prices."
 )
+CSV = click.option("--csv", "as_csv", is_flag=True, help="Write CSV to stdout.")
+ORDER = click.option("--order", type=click.Choice(["asc", "desc"]), help="Smallest or largest first.")
+YES = click.option("--yes", "-y", is_flag=True, help="Make the changes; otherwise they are only shown.")
 LEDGER_FILTERS = "since until timezone project model match"
 SESSION_FILTERS = ("project since until branch model tool version text has_errors", GONE)
 _TEXT_SORTS = frozenset({"title", "project", "path"})  # ascending by default
 
 
-class _Page(Protocol):
+class _Continued(Protocol):
     @property
     def next_cursor(self) -> str | None: ...
 
 
-_AnyPage = TypeVar("_AnyPage", bound=_Page)
+class _Page(_Continued, Protocol):
+    @property
+    def total(self) -> int: ...
+
+
+_AnyPage = TypeVar("_AnyPage", bound=_Continued)
 _Listed = TypeVar("_Listed", bound=Struct)
-
-
-class Period(NamedTuple):
-    """The time zone of a report, and its name if the user chose one."""
-
-    zone: Zone
-    timezone: str | None
 
 
 def takes(request: type[Struct], *options: str | Option) -> Callable[[_Command], Callable[..., Any]]:
     """Add options for the named fields of a request, and others, in this order.
 
-    The command gets the request as its argument, with the values of all options and arguments named like one of its fields.
+    The command gets the request as its argument, with the values of all options and arguments named like one of its fields. Of two
+    requests the first gets the options that both could have.
     """
 
     def add(command: _Command) -> Callable[..., Any]:
         names = " ".join(one for one in options if isinstance(one, str)).split()
 
         @wraps(command)
-        def run(**given: Any) -> Any:
+        def run(*requests: Struct, **given: Any) -> Any:
             fields = {name: given.pop(name) for name in request.__struct_fields__ if name in given}
-            return command(request(**_values(request, fields)), **given)
+            return command(*requests, request(**_values(request, fields)), **given)
 
         for one in reversed(options):
             parts = [_option(request, name, names) for name in one.split()] if isinstance(one, str) else [one]
@@ -90,7 +92,7 @@ def _values(request: type[Struct], fields: dict[str, Any]) -> dict[str, Any]:
         fields["timezone"] = fields["timezone"] or settings.timezone
         zone = find_zone(fields["timezone"]).info
         for name in ("since", "until"):
-            if fields[name] is not None:
+            if fields.get(name) is not None:
                 fields[name] = parse_moment(fields[name], fields["now"], f"--{name}", end=name == "until", zone=zone)
     return fields
 
@@ -110,17 +112,24 @@ def _option(request: type[Struct], name: str, names: list[str]) -> Option:
     flags = field.extra.get("option", f"--{name.replace('_', '-')}").split()
     if "timezone" in names and name in ("since", "until"):
         flags.insert(0, f"-{name[0]}")  # as ccusage has them
-    default = None if field.default is NODEFAULT else field.default
+    is_required = field.default is NODEFAULT
+    default = None if is_required else field.default
     how: dict[str, Any] = {"metavar": field.extra.get("metavar")}
+    if is_required:
+        how["required"] = True
+    limits: Any = (field.meta.ge, field.meta.le)
     if field.type is bool:
         how = {"is_flag": True}
-    elif field.type is int:
-        numbers = click.IntRange(field.meta.ge, field.meta.le)  # type: ignore[arg-type] # of whole numbers
+    elif field.type in (int, float):
+        numbers = click.IntRange(*limits) if field.type is int else click.FloatRange(*limits)
         how = {"type": numbers, "default": default, "metavar": field.extra.get("metavar", "N")}
+        how["show_default"] = field.type is float
     elif field.type is datetime:
         how = {"metavar": "WHEN"} if "timezone" in names else {"type": Moment(end=name == "until")}
     elif field.choices:
-        how = {"type": click.Choice(field.choices), "default": default, "show_default": default is not None}
+        how = {"type": click.Choice(field.choices), "default": default, "show_default": bool(default)}
+    if get_origin(field.type) in (tuple, Sequence, Collection):
+        how |= {"multiple": True}
     return click.option(*flags, name, help=field.meta.description, **how)
 
 
@@ -153,16 +162,32 @@ def read_page(ask: Callable[[_Listed], _AnyPage], request: _Listed, number: int)
     return page
 
 
-def more_note(shown: int, total: str, what: str, page: int) -> str:
-    """The note below a page that is not the last."""
-    return f"{shown:,} of {total} {what}; --page {page + 1} shows the next, --limit 0 shows all"
+def show_page(
+    cli: Context, page: _Page, items: Sequence[Any], lines: Callable[[], Iterable[str]], what: str, number: int
+) -> None:
+    """Answer with a page as JSON or as lines; an empty one has no lines."""
+    if items or cli.as_json:
+        cli.answer(page, lines)
+        note_next(cli, page, items, what, number)
 
 
-def period_of(request: Dated) -> Period:
+def note_next(cli: Context, page: _Page, items: Sequence[Any], what: str, number: int) -> None:
+    """Say how to see the pages after this one."""
+    if page.next_cursor is not None and items and not cli.as_json:
+        note(f"{len(items):,} of {page.total:,} {what}; --page {number + 1} shows the next, --limit 0 shows all")
+
+
+def note_rest(cli: Context, items: Sequence[Any], total: int, what: str) -> None:
+    """Say that a list was cut at --limit."""
+    if len(items) < total and not cli.as_json:
+        note(f"{len(items):,} of {total:,} {what}; --limit 0 shows all")
+
+
+def zone_of(request: Dated) -> Zone:
     """The time zone of a request's days."""
     from hansard.model.calendar import find_zone
 
-    return Period(find_zone(request.timezone), request.timezone)
+    return find_zone(request.timezone)
 
 
 def filter_line(query: tuple[str, ...]) -> list[str]:

@@ -11,6 +11,8 @@ from hansard.model.ledger import Limit, PriceOverride
 
 _PRICES = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "web_search")
 _PERIODS = ("day", "week", "month")
+_SESSION = "session"
+ACTIONS = ("warn", "block")
 _WARN_AT = Decimal("0.8")
 
 
@@ -51,27 +53,43 @@ def _override(path: str, item: dict[str, Any]) -> PriceOverride:
     )
 
 
-def limits(path: str, value: object) -> tuple[Limit, ...]:
-    """The budgets: a table with periods, and one such table for each project."""
+def limits(path: str, value: object, *, of_lake: bool = False) -> tuple[Limit, ...]:
+    """The budgets: a table with periods, and one such table for each project; those of a lake are not of sessions."""
     if not isinstance(value, dict):
         raise UsageError(f"{path}: budgets is a table: write [budgets] above it, and for example day = 20 in it")
-    _refuse_unknown(path, "budgets", value, {*_PERIODS, "warn_at", "projects"})
+    more = set() if of_lake else {_SESSION, "action"}
+    _refuse_unknown(path, "lake.budgets" if of_lake else "budgets", value, {*_PERIODS, *more, "warn_at", "projects"})
     warn_at = _amount(f"{path}: budgets: warn_at", value.get("warn_at", _WARN_AT))
     if not 0 < warn_at <= 1:
         raise UsageError(f"{path}: budgets: warn_at must be a fraction between 0 and 1, e.g. warn_at = 0.8")
     projects = value.get("projects", {})
     if not isinstance(projects, dict) or not all(isinstance(item, dict) for item in projects.values()):
         raise UsageError(f'{path}: budgets of projects are tables: write [budgets.projects."my-app"] above each one')
-    found = _periods(path, "budgets", value, warn_at, None)
+    found = _periods(path, "budgets", value, warn_at, None, (*_PERIODS, _SESSION))
     for project, item in projects.items():
         _refuse_unknown(path, f"budgets of {project}", item, {*_PERIODS})
         found += _periods(path, f"budgets of {project}", item, warn_at, project)
     return tuple(found)
 
 
-def _periods(path: str, name: str, item: dict[str, Any], warn_at: Decimal, project: str | None) -> list[Limit]:
+def action(path: str, value: object) -> str | None:
+    """What the hook does about a budget that is near its limit or passed; None: nothing."""
+    chosen = value.get("action") if isinstance(value, dict) else None
+    if chosen is not None and chosen not in ACTIONS:
+        raise UsageError(f'{path}: budgets: action must be "warn" or "block", e.g. action = "warn"')
+    return chosen
+
+
+def _periods(
+    path: str,
+    name: str,
+    item: dict[str, Any],
+    warn_at: Decimal,
+    project: str | None,
+    periods: tuple[str, ...] = _PERIODS,
+) -> list[Limit]:
     found = []
-    for period in _PERIODS:
+    for period in periods:
         if period in item:
             amount = _amount(f"{path}: {name}: {period}", item[period])
             if amount < Decimal("0.01"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import cache
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_type_hints
 
@@ -20,6 +21,7 @@ from hansard.guard.passages import BYTES_PER_TOKEN, Quoter, age, safe_text
 from hansard.guard.sanitize import visible
 from hansard.lazy_regex import lazy_compile
 from hansard.model.names import shown_id
+from hansard.model.serialize import money
 
 _SHORTEST_LINE = 12  # bytes that a line keeps even in the smallest budget
 _LONGEST_TEXT = 40_000  # characters; more than fit the largest budget
@@ -159,7 +161,7 @@ _LEAST_TEXT = 160  # bytes; a shorter excerpt is not worth its provenance
 
 
 class Passage(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A quoted text and where it comes from."""
+    """A quoted text with its source."""
 
     session: Id
     message: Id = ""  # its uuid: `read` takes it
@@ -174,7 +176,7 @@ class Passage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     subagent: Id = ""
     error: bool = False
     text: Text = ""
-    truncated: bool = False  # the text goes on
+    truncated: bool = False
 
 
 class Answer(Struct, kw_only=True, omit_defaults=True):
@@ -255,6 +257,13 @@ class Packer:
         self.is_full = True
         return False
 
+    def fill(self, items: list[_Struct], found: Iterable[_Struct]) -> int:
+        """Add items while they fit; returns how many the list has."""
+        for item in found:
+            if not self.add(items, item):
+                break
+        return len(items)
+
     def _shrunk(self, item: _Struct, room: int) -> _Struct:
         """Encode an item with its lines shortened to fit the room."""
         shown = encode(item, self.quoter)
@@ -280,7 +289,7 @@ class Packer:
         return unquoted(text, self.quoter)
 
     def age(self, at: datetime | None) -> str:
-        """How long ago, in words; empty if unknown."""
+        """The age of a time; empty if unknown."""
         return age(at, self.now) if at is not None else ""
 
 
@@ -311,6 +320,17 @@ class ListCursor(NamedTuple):
 def _longest_list(answer: Answer) -> list[Any]:
     lists = [value for name in answer.__struct_fields__ if isinstance(value := getattr(answer, name), list)]
     return max(lists, key=encoded_size, default=[])
+
+
+def usd(amount: Decimal | None, digits: int = 4) -> str:
+    """An amount in US dollars; empty without a price."""
+    return money(round(amount, digits)) if amount is not None else ""
+
+
+def copied(row: type[_Struct], source: Struct, **fields: Any) -> _Struct:
+    """A row with the fields of a value that have the same names, and others."""
+    names = row.__struct_fields__
+    return row(**{name: getattr(source, name) for name in names if hasattr(source, name)} | fields)
 
 
 def moment(at: datetime | None) -> str:

@@ -47,6 +47,7 @@ INSTRUCTIONS = """Hansard is the record of past coding-agent sessions on this ma
 - files: which files sessions changed, and the history of one file with diffs.
 - blame: which session, prompt and turn wrote a line of a file, or a commit's lines.
 - usage: tokens and cost by day, session, model, branch, commit or project.
+- sql: a SELECT over tables of all that is known, for counts and comparisons that no other tool gives.
 
 Call recall or search when the user says "last time", "again", "as before", "where were we", asks why code is as it is, or hits an error that may have been seen before.
 
@@ -170,7 +171,8 @@ class Server:
             packer = Packer(limits.max_tokens)
             everywhere = limits.scope == "all"
             hint = self._store.hint()
-            return packer.finish(question(Ask(h, self._repository, packer, everywhere, hint, self._session_id)))
+            redact = self._store.redact
+            return packer.finish(question(Ask(h, self._repository, packer, everywhere, hint, self._session_id, redact)))
 
         return self._store.ask(asked)
 

@@ -31,7 +31,7 @@ class Connection:
         self._writing = threading.Lock()
         self._waiting: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._cancelled: set[str | int] = set()
-        self._is_gone = False  # the client has closed our stdout
+        self._is_closed = False  # the client has closed our stdout
 
     def run(self, first: bytes = b"") -> None:
         """Answer until the client closes stdin, including what it asked before that; `first` has been read already."""
@@ -39,7 +39,7 @@ class Connection:
         worker.start()
         for line in io.BytesIO(first):
             self._take(line if line.endswith(b"\n") else line + self._requests.readline(_LONGEST))
-        while not self._is_gone and (line := self._requests.readline(_LONGEST + 1)):
+        while not self._is_closed and (line := self._requests.readline(_LONGEST + 1)):
             if len(line) > _LONGEST and not line.endswith(b"\n"):
                 self._skip_line()
                 self._refuse(INVALID_REQUEST, f"a message has at most {_LONGEST >> 20} MiB")
@@ -68,19 +68,21 @@ class Connection:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             self._refuse(PARSE_ERROR, "not JSON")
             return
-        if isinstance(message, dict) and self._is_for_us(message):
+        if isinstance(message, dict) and self._handle_notification(message):
             return
         if self._server.takes_time(message) and is_id(message.get("id")):
             self._waiting.put(message)
         else:
             self._send(self._server.handle(message))
 
-    def _is_for_us(self, message: dict[str, Any]) -> bool:
+    def _handle_notification(self, message: dict[str, Any]) -> bool:
         """Handle what needs no response: notifications, subscriptions, and the client's answer about its roots."""
         method = message.get("method")
         if method == "subscriptions/listen" and is_id(id_ := message.get("id")):
             # Nothing that is listed changes any more: it is acknowledged, and stays open.
-            self.notify("notifications/subscriptions/acknowledged", id_, notifications=_honoured(message.get("params")))
+            self.notify(
+                "notifications/subscriptions/acknowledged", id_, notifications=_acknowledged(message.get("params"))
+            )
             return True
         if method == "notifications/cancelled":
             params = message.get("params")
@@ -105,12 +107,12 @@ class Connection:
                     if id_ not in self._cancelled:
                         self._send(response)
                 except Exception as error:  # noqa: BLE001 - the requests behind it are to be answered
-                    told = {"code": INTERNAL_ERROR, "message": f"internal error: {type(error).__name__}"}
-                    self._send({"jsonrpc": "2.0", "id": id_, "error": told})
+                    failure = {"code": INTERNAL_ERROR, "message": f"internal error: {type(error).__name__}"}
+                    self._send({"jsonrpc": "2.0", "id": id_, "error": failure})
             self._cancelled.discard(id_)
 
     def _send(self, message: dict[str, Any] | None) -> None:
-        if message is None or self._is_gone:
+        if message is None or self._is_closed:
             return
         line = msgspec.json.encode(message) + b"\n"
         with self._writing:
@@ -118,10 +120,10 @@ class Connection:
                 self._responses.write(line)
                 self._responses.flush()
             except (OSError, ValueError):
-                self._is_gone = True
+                self._is_closed = True
 
 
-def _honoured(params: Any) -> dict[str, bool]:
+def _acknowledged(params: Any) -> dict[str, bool]:
     """What of a subscription there are notifications for."""
     wanted = params.get("notifications") if isinstance(params, dict) else None
     return {"resourcesListChanged": True} if isinstance(wanted, dict) and wanted.get("resourcesListChanged") else {}

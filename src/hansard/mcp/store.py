@@ -1,4 +1,4 @@
-"""What answers are made of: the store, brought up to date first, and the repository whose sessions may be shown."""
+"""The store, synced before each answer, and the repository whose sessions may be shown."""
 
 from __future__ import annotations
 
@@ -31,16 +31,25 @@ class Store:
         self._settings = settings
         self._syncing = syncing
         self._sync = BackgroundSync(settings.open, syncing=False)
+        self._is_redacting = False
 
     def ask(self, question: Callable[[Hansard], _Answer]) -> _Answer:
         """Answer from one state of the store, synced as far as a short wait allows."""
         if self._syncing:
             self._sync.catch_up(PATIENCE_SECONDS)
+        if not self._is_redacting:
+            self._settings.redact_texts()
+            self._is_redacting = True
         with self._settings.open() as h:
             if not os.path.exists(os.path.join(h.home, "index.db")):
-                raise NotFound(self._nothing())
+                raise NotFound(self._why_empty())
             with h.at_once():
                 return question(h)
+
+    @property
+    def redact(self) -> str:
+        """How secrets are redacted in answers."""
+        return self._settings.redact_outgoing
 
     def hint(self) -> str:
         """A hint that an answer may be incomplete; empty if everything is indexed."""
@@ -53,7 +62,7 @@ class Store:
     def is_syncing(self) -> bool:
         return self._sync.is_syncing
 
-    def _nothing(self) -> str:
+    def _why_empty(self) -> str:
         state = self._sync.refresh()
         if state.trouble:
             return state.trouble

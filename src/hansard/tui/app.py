@@ -1,4 +1,4 @@
-"""The terminal app: which screens there are, the engine behind them, what is remembered, and how it ends."""
+"""The terminal app: its screens, the engine behind them, its saved state, and how it ends."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _STATE = "tui.json"
 
 
 class State(msgspec.Struct, frozen=True):
-    """Where the user was."""
+    """The state that is saved on exit."""
 
     screen: str = "sessions"
     query: str = ""
@@ -157,21 +157,21 @@ class HansardApp(App[Outcome | None]):
             self._watch.start()
 
     def _add_views(self) -> None:
-        def later(name: str) -> Callable[[], View]:
-            def make() -> View:  # each is loaded when it is first shown
-                from importlib import import_module
-
-                module = import_module(f"hansard.tui.views.{name}")
-                made: View = getattr(module, f"{name.capitalize()}View")()
-                return made
-
-            return make
-
         for name in TABS[1:]:
-            self.add_mode(name, later(name))
+            self._add_view(name)
+
+    def _add_view(self, name: str) -> None:
+        def make() -> View:  # each is loaded when it is first shown
+            from importlib import import_module
+
+            module = import_module(f"hansard.tui.views.{name}")
+            made: View = getattr(module, f"{name.capitalize()}View")()
+            return made
+
+        self.add_mode(name, make)
 
     async def on_unmount(self) -> None:
-        """Stop what goes on behind the screens."""
+        """Stop background work."""
         if self._watch is not None:
             self._watch.stop(2.0)
         if not self._setup.purpose:
@@ -200,8 +200,23 @@ class HansardApp(App[Outcome | None]):
                 if isinstance(screen, View) and screen.is_mounted:
                     screen.store_changed()
 
+    def forgotten(self, words: str) -> None:
+        """Leave a session that was erased, and say so; the reader shows nothing of it any more."""
+        # Not in a worker of the reader, which ends with it.
+        self.run_worker(self._forgotten(words), exclusive=False)
+
+    async def _forgotten(self, words: str) -> None:
+        if not self._setup.purpose:
+            if self.current_mode == "reader":
+                self.go_back()
+            await self.remove_mode("reader")
+            self._add_view("reader")
+        self.store_changed()
+        if isinstance(self.screen, View):
+            self.screen.say(words)
+
     def on_store_watch_changed(self, event: StoreWatch.Changed) -> None:
-        """Show what any process has written, and how the store is."""
+        """Show what any process has written, and the state of the store."""
         state = event.state
         was_syncing, self.is_syncing = self.is_syncing, state.syncing
         # The screens have read what was there at the start; what a first sync found, they have not.
@@ -213,7 +228,7 @@ class HansardApp(App[Outcome | None]):
 
     def _tell(self, words: str) -> None:
         if isinstance(self.screen, View):
-            self.screen.tell(words)
+            self.screen.show_activity(words)
 
     # -- screens
 
@@ -224,7 +239,7 @@ class HansardApp(App[Outcome | None]):
             self.switch_mode(name)
 
     def choose(self, session: Session, *, agent: str | None = None, offset: int | None = None, find: str = "") -> None:
-        """Read a session, at a place of it; or pick it."""
+        """Read a session, at an offset; or pick it."""
         if self.picks == "session" or (self.picks == "message" and offset is not None):
             self.exit(Outcome("pick", session.session_id, offset, agent))
             return

@@ -91,7 +91,7 @@ class MenuDialog(ModalScreen[int | None]):
             event.stop()  # type: ignore[attr-defined]
 
 
-class TextDialog(ModalScreen[None]):
+class TextDialog(ModalScreen[bool | None]):
     """Lines to read; `draw` makes them for a width."""
 
     DEFAULT_CSS = _CSS.format(name="TextDialog", width="96%", height="90%") + "TextDialog TextView { height: 1fr; }"
@@ -115,6 +115,16 @@ class TextDialog(ModalScreen[None]):
         self.call_after_refresh(lambda: view.show(self._draw(max(20, view.scrollable_content_region.width))))
 
 
+class ConfirmDialog(TextDialog, inherit_bindings=False):
+    """Lines to read before something is done; True for Enter."""
+
+    DEFAULT_CSS = _CSS.format(name="ConfirmDialog", width="96%", height="90%")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "dismiss(True)", "Go on", show=False, priority=True),
+        Binding("escape,q", "dismiss(None)", "Leave", show=False),
+    ]
+
+
 # -- the keys of a screen
 
 
@@ -127,7 +137,10 @@ def key_lines(bindings: Mapping[str, ActiveBinding], columns: int) -> list[str]:
             keys = found.setdefault((binding.description, binding.action), [])
             if (name := key_name(binding)) not in keys:
                 keys.append(name)
-    return [_line(keys, words, columns) for (words, _), keys in found.items()]
+    return [
+        painted([("", " "), (BOLD, pad(fit("  ".join(keys), 24), 24)), ("", "  "), ("", fit(words, columns - 28))])
+        for (words, _), keys in found.items()
+    ]
 
 
 def _is_ours(active: ActiveBinding) -> bool:
@@ -135,10 +148,6 @@ def _is_ours(active: ActiveBinding) -> bool:
     kinds = [kind for kind in type(active.node).__mro__ if kind.__module__.startswith("hansard.")]
     named = (active.binding.action, active.binding.description)
     return any((one.action, one.description) == named for kind in kinds for one in bindings_of(kind))
-
-
-def _line(keys: list[str], words: str, columns: int) -> str:
-    return painted([("", " "), (BOLD, pad(fit("  ".join(keys), 24), 24)), ("", "  "), ("", fit(words, columns - 28))])
 
 
 def bindings_of(kind: type[Any]) -> Iterable[Binding]:

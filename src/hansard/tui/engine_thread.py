@@ -44,14 +44,14 @@ class EngineThread:
 
     def reopen(self) -> None:
         """Close the databases before the next question: an index may have been rebuilt in another file."""
-        self._thread.submit(self._let_go)
+        self._thread.submit(self._close_engine)
 
     def close(self) -> None:
         """Close the engine after the waiting questions."""
-        self._thread.submit(self._let_go)
+        self._thread.submit(self._close_engine)
         self._thread.shutdown(wait=True, cancel_futures=False)
 
-    def _let_go(self) -> None:
+    def _close_engine(self) -> None:
         if self._engine is not None:
             self._engine.close()
 

@@ -1,4 +1,4 @@
-"""What every screen has: tabs above, keys below, an engine to ask, and a line for what goes wrong."""
+"""The frame of every screen: tabs above, keys below, the engine, and a line for problems."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class TabBar(Widget):
     def __init__(self, active: str) -> None:
         super().__init__()
         self._active = active
-        self._told = ""
+        self._activity = ""
 
-    def tell(self, words: str) -> None:
+    def show_activity(self, words: str) -> None:
         """Show a text on the right until the next one."""
-        self._told = one_line(words)
+        self._activity = one_line(words)
         self.refresh()
 
     def _names(self) -> Iterator[tuple[str, str]]:
@@ -59,8 +59,8 @@ class TabBar(Widget):
             taken += len(text)
             made += Content(text).stylize("reverse" if name == self._active else "dim")
         room = self.size.width - taken - 1
-        told = fit(self._told, room) if room > 8 else ""
-        return made + Content(" " * max(0, room - width(told))) + Content(told).stylize("dim")
+        shown = fit(self._activity, room) if room > 8 else ""
+        return made + Content(" " * max(0, room - width(shown))) + Content(shown).stylize("dim")
 
     def on_click(self, event: Click) -> None:
         """Go to the screen whose name is clicked."""
@@ -103,7 +103,7 @@ class KeyBar(Widget):
         self.refresh()
 
     @property
-    def said(self) -> str:
+    def message(self) -> str:
         """The message that is shown."""
         return self._problem
 
@@ -184,16 +184,19 @@ class View(Screen[None]):
         """The frame with the screen's own parts in it."""
         yield TabBar(self.TAB)
         yield from self.body()
-        yield KeyBar((*self._own_keys(), ("?", "all keys")))
+        yield KeyBar((*self._own_keys().items(), ("?", "all keys")))
 
     def body(self) -> ComposeResult:
         yield from ()
 
-    def _own_keys(self) -> Iterator[tuple[str, str]]:
+    def _own_keys(self) -> dict[str, str]:
+        """What each key does; a screen's own meaning of a key replaces that of its base class."""
+        keys: dict[str, str] = {}
         for kind in type(self).__mro__:
             for binding in kind.__dict__.get("BINDINGS", ()):
                 if isinstance(binding, Binding) and binding.show and binding.description:
-                    yield key_name(binding), binding.description.lower()
+                    keys.setdefault(key_name(binding), binding.description.lower())
+        return keys
 
     @property
     def hansard(self) -> HansardApp:
@@ -227,10 +230,10 @@ class View(Screen[None]):
             InputDialog(title, value, placeholder), lambda text: None if text is None else cast("None", act(text))
         )
 
-    # -- what happens
+    # -- events
 
     def store_changed(self) -> None:
-        """A sync brought something."""
+        """Called after a sync with changes."""
 
     def say(self, words: str) -> None:
         """Show a message in the last line."""
@@ -241,11 +244,11 @@ class View(Screen[None]):
         words = error.problem if isinstance(error, QueryError) else str(error)
         self.query_one(KeyBar).say(clean(words), problem=True)
 
-    def tell(self, words: str) -> None:
-        """Say what goes on behind the screens."""
-        self.query_one(TabBar).tell(words)
+    def show_activity(self, words: str) -> None:
+        """Show background activity."""
+        self.query_one(TabBar).show_activity(words)
 
     def on_key(self) -> None:
         bar = self.query_one(KeyBar)
-        if bar.said:
+        if bar.message:
             bar.say("")

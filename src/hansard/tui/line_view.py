@@ -17,6 +17,7 @@ from textual.strip import Strip
 
 _COLOUR = re.compile("\x1b\\[([0-9;]*)m")
 _EXTENDED = {38: "", 48: "on "}
+_BEFORE = 2  # lines above the one that must be visible
 PAGE_KEYS: list[BindingType] = [
     Binding("pagedown,ctrl+f,space", "page(1)", "Page down", show=False),
     Binding("pageup,ctrl+b", "page(-1)", "Page up", show=False),
@@ -28,7 +29,7 @@ PAGE_KEYS: list[BindingType] = [
 class LineView(ScrollView, can_focus=True):
     """Lines of any number; `line_at` draws one."""
 
-    # The gutter is stable: lines are drawn for a width that the scroll bar must not take away later.
+    # The gutter is stable: lines are drawn for a fixed width, which the scroll bar must not change.
     DEFAULT_CSS = """
     LineView { scrollbar-size-vertical: 1; scrollbar-gutter: stable; overflow: hidden auto; background: transparent; }
     """
@@ -75,11 +76,11 @@ class TextView(LineView):
     def lines(self) -> Sequence[str]:
         return self._lines
 
-    def show(self, lines: Sequence[str], *, at_end: bool = False) -> None:
-        """Other lines, from the top or at their end."""
+    def show(self, lines: Sequence[str], at: int = 0) -> None:
+        """Show other lines, with a few before the one at `at`, or with the end."""
         self._lines = lines
         self.set_count(len(lines))
-        self.scroll_to(y=max(0, len(lines) - self.page_height) if at_end else 0, animate=False)
+        self.scroll_to(y=max(0, min(at - _BEFORE, len(lines) - self.page_height)), animate=False)
 
     def line_at(self, place: int) -> Strip | None:
         """A line in our own colours."""

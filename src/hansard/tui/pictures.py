@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hansard.model.display import Picture
+from hansard.tui.thread_lines import BUDGET, ThreadKey
 
 if TYPE_CHECKING:
     from textual.app import App
 
     from hansard.engine import Hansard
     from hansard.model.display import Item
-    from hansard.tui.thread_lines import ThreadKey
 
 _ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 _PIECE = 4096  # characters of base64 in one of kitty's sequences
@@ -27,7 +27,7 @@ _INLINE = frozenset({"iTerm.app", "WezTerm", "mintty", "vscode", "rio"})
 def read_pictures(h: Hansard, key: ThreadKey, item: Item) -> list[Picture]:
     """The pictures of an item with their data; of other kinds than images none."""
     thread = h.read(key.session_id, key.agent, key.branch, subagents=False, long_lines=False)
-    window = thread.windows.around(item.offset, _budget())
+    window = thread.windows.around(item.offset, BUDGET)
     for turn in thread.window(window):
         for one in turn.items:
             if one.anchor == item.anchor:
@@ -37,7 +37,7 @@ def read_pictures(h: Hansard, key: ThreadKey, item: Item) -> list[Picture]:
 
 
 def _is_whole(picture: Picture) -> bool:
-    """Whether a picture is of a kind that is shown, and its data can be read."""
+    """Whether a picture has a supported type and valid data."""
     if picture.media_type not in _ENDINGS or not picture.data:
         return False
     try:
@@ -45,12 +45,6 @@ def _is_whole(picture: Picture) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _budget() -> Any:
-    from hansard.tui.thread_lines import BUDGET
-
-    return BUDGET
 
 
 def protocol(environment: Mapping[str, str]) -> str:
@@ -63,7 +57,7 @@ def protocol(environment: Mapping[str, str]) -> str:
 
 
 def sequences(picture: Picture, how: str) -> Iterator[str]:
-    """What a terminal is sent for a picture; its data is checked to be base64 and nothing else."""
+    """The escape sequences of a picture; its data is validated as base64."""
     data = base64.b64encode(base64.b64decode(picture.data, validate=True)).decode("ascii")
     if how == "iterm":
         yield f"\x1b]1337;File=inline=1;preserveAspectRatio=1:{data}\x07"

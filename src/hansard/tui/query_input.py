@@ -49,7 +49,7 @@ class QuerySuggester(Suggester):
 
 
 class QueryInput(Input):
-    """A query as it is typed."""
+    """An input for a query."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,ctrl+j,ctrl+n", "list(1)", "Down", show=False, priority=True),
@@ -61,14 +61,14 @@ class QueryInput(Input):
     ]
 
     class Moved(Message):
-        """The cursor of the list is to be moved."""
+        """The cursor of the list moves."""
 
         def __init__(self, step: int, *, pages: bool = False) -> None:
             super().__init__()
             self.step, self.pages = step, pages
 
     class Left(Message):
-        """The list is to have the keys again."""
+        """The list gets the focus again."""
 
     class Scoped(Message):
         """Tab was pressed with nothing to complete."""

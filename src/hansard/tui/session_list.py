@@ -1,4 +1,4 @@
-"""The list of sessions: its query, as typed and chosen by keys, and its rows, in columns that fit the width."""
+"""The list of sessions: its query, as typed and chosen by keys, and its rows."""
 
 from __future__ import annotations
 
@@ -13,18 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from hansard.model.requests import SessionsRequest
-from hansard.render.format import (
-    ProjectNames,
-    cost,
-    full,
-    listed_cost,
-    many,
-    project_name,
-    remark_marks,
-    short,
-)
-from hansard.render.terminal.spans import BOLD, CYAN, DIM, GREEN, RED, YELLOW, painted
-from hansard.render.text import fit, one_line, pad, width
+from hansard.model.table import Column, Kind
+from hansard.query.activity import LIVE
+from hansard.render.format import ProjectNames, cost, listed_cost, many, remark_marks
+from hansard.render.text import fit, one_line, width
+from hansard.tui.rows import COLOURS, row_line
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
@@ -37,28 +30,27 @@ _PLAIN_WORDS = re.compile(r"[\w\s./-]*[^\W_]{3}[\w\s./-]*")  # enough for a fuzz
 _LAST_WORD = re.compile(r"(?:^|(?<=[\s(]))[^\W_]+$")
 _SHORTEST_BEGINNING = 3  # letters of a word that the full text is asked for
 _SCOPES = {"pinned": "is:pinned", "deleted": "is:gone"}
-_GAP = "  "
-_WHEN = 16
-_PROJECT_SHARE = 5  # of the width, at most a fifth
 _LONGEST_TITLE = 400  # characters that are looked at
 _SOON = 7  # days before the clean-up that are marked
-# The columns on the right, each with its width and how wide the list must be for it.
-_RIGHT = (("ERRORS", 6, 110), ("PROMPTS", 7, 84), ("COST", 9, 60), ("KEPT", 5, 96))
+COLUMNS = (
+    Column("WHEN", Kind.TIME, width=16, style="dim"),
+    Column("PROJECT", Kind.PROJECT, width=16, least=8, style="green"),
+    Column("TITLE", least=36),
+    Column("ERRORS", Kind.ROUNDED, width=6, rank=4, style="red"),
+    Column("PROMPTS", Kind.ROUNDED, width=7, rank=2),
+    Column("COST", width=9, right=True, rank=1),
+    Column("KEPT", width=5, right=True, rank=3),
+)
 
 
 class Filter(NamedTuple):
-    """The text as it is typed, the scope, and the order."""
+    """The typed text, the scope and the order."""
 
     text: str = ""
-    scope: str = "all"  # project, all, pinned, deleted, everything
-    project: str | None = None  # of the directory
+    scope: str = "all"  # project (of the directory), all, pinned, deleted, everything
     sort: str = "ended"
     ascending: bool | None = None
     group: str = ""
-
-    def scopes(self) -> list[str]:
-        """The available scopes."""
-        return ["project"] * (self.project is not None) + ["all", "pinned", "deleted", "everything"]
 
     def query(self) -> tuple[str | None, str | None]:
         """The query, and words of a title; the word that is being typed is the beginning of one."""
@@ -66,10 +58,10 @@ class Filter(NamedTuple):
         scope = _SCOPES.get(self.scope)
         return " ".join(filter(None, (f"({query})" if query and scope else query, scope))) or None, title
 
-    def ask(self, h: Hansard, cursor: str | None = None) -> SessionPage:
-        """A page of the sessions."""
+    def ask(self, h: Hansard, cursor: str | None = None, project: str | None = None) -> SessionPage:
+        """A page of the sessions; `project` is that of the directory, if it is in one."""
         query, title = self.query()
-        within = ("project", self.project) if self.scope == "project" and self.project is not None else None
+        within = ("project", project) if self.scope == "project" and project is not None else None
         request = SessionsRequest(
             query,
             text=title,
@@ -120,73 +112,55 @@ class Group(NamedTuple):
     sums: SessionGroup | None  # None: of another selection than the one that is listed
 
 
-class RowStyle(NamedTuple):
-    """What a row depends on beside its session."""
+class ListFacts(NamedTuple):
+    """What the list shows beside its sessions."""
 
     now: datetime
     cleanup: Mapping[str, int]  # days after which the client of a root deletes
-    names: ProjectNames = MappingProxyType({})  # of projects
-    live: frozenset[str] = frozenset()  # sessions that are going on
-
-
-def heading(columns: int) -> str:
-    """The names of the columns."""
-    return painted([(DIM, _GAP.join(_cells(("WHEN", "PROJECT", "TITLE"), [name for name, _, _ in _RIGHT], columns)))])
+    secrets: Mapping[str, int] = MappingProxyType({})  # open ones by session
+    groups: Mapping[str, Group] = MappingProxyType({})  # by their projects or days
+    project: str | None = None  # of the directory
 
 
 def group_row(group: Group, columns: int) -> str:
     """A heading with what its sessions add up to."""
-    sums = group.sums
+    name, sums = one_line(group.name), group.sums
     if sums is None:
-        return painted([(BOLD, fit(one_line(group.name), columns))])
+        return COLOURS(fit(name, columns), "bold")
     amount = cost(sums.cost_usd, lower_bound=sums.is_lower_bound, unpriced=False)
     facts = f"{many(sums.total, 'session')}  {amount}"
-    name = fit(one_line(group.name), max(8, columns - width(facts) - 3))
-    return painted([(BOLD, name), ("", _GAP), (DIM, facts)])
+    return f"{COLOURS(fit(name, max(8, columns - width(facts) - 3)), 'bold')}  {COLOURS(facts, 'dim')}"
 
 
-def session_row(session: Session, style: RowStyle, columns: int) -> str:
+def session_row(session: Session, facts: ListFacts, columns: int, names: ProjectNames) -> str:
     """One session on one line."""
-    marks = "● " * (session.session_id in style.live) + remark_marks(session)
-    client = f"[{one_line(session.client)}] " if session.other_client else ""
-    known = one_line((session.title.strip() or session.first_prompt)[:_LONGEST_TITLE])
-    title = f"{marks}{client}{known or '(untitled)'}"
-    errors = session.tool_errors + session.api_errors
-    kept, kept_style = _kept(session, style)
-    right = [short(errors) if errors else "", short(session.prompts), listed_cost(session), kept]
-    texts = (full(session.ended_at), project_name(session.project, style.names), title)
-    cells = _cells(texts, right, columns)
-    styles = [
-        DIM,
-        GREEN,
-        BOLD if session.session_id in style.live else "",
-        *_of_right((RED, "", "", kept_style), columns),
-    ]
-    spans = [(name, cell) for name, cell in zip(styles, cells, strict=True)]
-    return painted([piece for span in spans for piece in (("", _GAP), span)][1:])
+    is_live = session.ended_at is not None and facts.now - session.ended_at < LIVE
+    held = facts.secrets.get(session.session_id, 0)
+    before = "● " * is_live + remark_marks(session)
+    before += f"[{session.client}] " if session.other_client else ""
+    before += f"[{many(held, 'secret')}] " if held else ""
+    title = (session.title.strip() or session.first_prompt)[:_LONGEST_TITLE]
+    kept, style = _kept(session, facts)
+    values = (
+        session.ended_at,
+        session.project,
+        before + (one_line(title) or "(untitled)"),
+        session.tool_errors + session.api_errors or None,
+        session.prompts,
+        listed_cost(session),
+        kept,
+    )
+    styles = [*(column.style for column in COLUMNS[:-1]), style]
+    styles[2] = "bold" if is_live else None
+    return row_line(COLUMNS, values, columns, names, styles)
 
 
-def _kept(session: Session, style: RowStyle) -> tuple[str, str]:
-    """Days until the client deletes it, or that it is kept only here."""
-    if session.source_state == "gone":
-        return "here", CYAN
-    days = style.cleanup.get(session.root)
+def _kept(session: Session, facts: ListFacts) -> tuple[str, str]:
+    """Days until the client deletes it, or that it is kept only here; and its style."""
+    if session.source_state in ("gone", "freed"):
+        return "here", "cyan"
+    days = facts.cleanup.get(session.root)
     if days is None or session.ended_at is None:
-        return "", ""
-    left = math.ceil((session.ended_at + timedelta(days=days) - style.now).total_seconds() / 86_400)
-    return f"{max(0, left)}d", YELLOW if left <= _SOON else DIM
-
-
-def _of_right(values: tuple[str, ...], columns: int) -> list[str]:
-    return [value for value, (_, _, least) in zip(values, _RIGHT, strict=True) if columns >= least]
-
-
-def _cells(texts: tuple[str, str, str], right: list[str], columns: int) -> list[str]:
-    """Texts cut and padded to the columns; the title gets what the others leave."""
-    time, project, title = texts
-    project_columns = max(8, min(24, columns // _PROJECT_SHARE))
-    left = [pad(fit(time, _WHEN), _WHEN), pad(fit(project, project_columns), project_columns)]
-    shown = zip(right, _RIGHT, strict=True)
-    tail = [pad(fit(text, room), room, right=True) for text, (_, room, least) in shown if columns >= least]
-    room = max(8, columns - sum(width(cell) + len(_GAP) for cell in [*left, *tail]))
-    return [*left, pad(fit(title, room), room), *tail]
+        return "", "dim"
+    left = math.ceil((session.ended_at + timedelta(days=days) - facts.now).total_seconds() / 86_400)
+    return f"{max(0, left)}d", "yellow" if left <= _SOON else "dim"

@@ -35,7 +35,7 @@ class OutlineRow(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What is known of a thread without its text."""
+    """What the reader shows beside a thread's text."""
 
     session: Session
     agent: Agent | None
@@ -70,7 +70,7 @@ def read_facts(h: Hansard, key: ThreadKey) -> Facts:
 
 
 def sparkline(values: Sequence[int], columns: int) -> str:
-    """A line of bars, each the largest of its share of the values."""
+    """Downsample values to bars; each shows the largest of its bucket."""
     if not values:
         return ""
     count = min(columns, len(values))

@@ -1,6 +1,6 @@
-"""A stretch of a thread as lines: the windows that were read, drawn for a width, each line with the item that it is of.
+"""A part of a thread as lines: the loaded windows, drawn for a width; each line knows its item.
 
-Nothing is read here: `load` and its like run on the engine's thread and give what `ThreadLines` puts together.
+Nothing is read here: `load` and `load_places` run on the engine's thread and give what `ThreadLines` puts together.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MOST_PLACES = 500  # errors or edits that are listed by themselves
 
 
 class ThreadKey(NamedTuple):
-    """Which conversation is read."""
+    """A thread of a session."""
 
     session_id: str
     agent: str | None = None
@@ -58,28 +58,13 @@ class Loaded(NamedTuple):
     speaker: str  # what the model is called
 
 
-def load_end(h: Hansard, key: ThreadKey) -> Loaded | None:
-    """The last window, or None if there is nothing to read."""
+def load(h: Hansard, key: ThreadKey, where: str, offset: int | None = None) -> Loaded | None:
+    """The window at the `end` of a thread, or `around`, `after` or `before` an offset; None if only its subagents remain."""
     thread = key.open(h)
-    return _load(thread, thread.windows.end(BUDGET)) if thread.has_log else None
-
-
-def load_around(h: Hansard, key: ThreadKey, offset: int) -> Loaded | None:
-    """The window that holds a place."""
-    thread = key.open(h)
-    return _load(thread, thread.windows.around(offset, BUDGET)) if thread.has_log else None
-
-
-def load_after(h: Hansard, key: ThreadKey, offset: int) -> Loaded:
-    """The window that begins at a place."""
-    thread = key.open(h)
-    return _load(thread, thread.windows.after(offset, BUDGET))
-
-
-def load_before(h: Hansard, key: ThreadKey, offset: int) -> Loaded:
-    """The window that ends at a place."""
-    thread = key.open(h)
-    return _load(thread, thread.windows.before(offset, BUDGET))
+    if not thread.has_log:
+        return None
+    window: Window = getattr(thread.windows, where)(*(() if offset is None else (offset,)), BUDGET)
+    return Loaded(window, tuple(thread.window(window)), thread.speaker)
 
 
 def load_places(h: Hansard, key: ThreadKey, kind: str) -> Loaded:
@@ -95,10 +80,6 @@ def load_places(h: Hansard, key: ThreadKey, kind: str) -> Loaded:
             if items:
                 turns.append(replace(turn, items=items))
     return Loaded(Window(0, None, 1, is_cut=False), tuple(turns), thread.speaker)
-
-
-def _load(thread: Thread, window: Window) -> Loaded:
-    return Loaded(window, tuple(thread.window(window)), thread.speaker)
 
 
 class Look(NamedTuple):
@@ -134,7 +115,7 @@ class _Drawn(NamedTuple):
 
 
 class ThreadLines:
-    """The windows of a thread that are there, without a gap between them."""
+    """The loaded windows of a thread, without gaps."""
 
     def __init__(self, look: Look, agent: Agent | None = None) -> None:
         self.look = look
@@ -165,7 +146,7 @@ class ThreadLines:
         return self._loaded[-1] if self._loaded else None
 
     def holds(self, offset: int) -> bool:
-        """Whether a place of the transcript is in the windows."""
+        """Whether an offset is in the windows."""
         return bool(self._loaded) and self.start <= offset and (self.end is None or offset < self.end)
 
     def reset(self, loaded: Loaded | None) -> None:
@@ -175,7 +156,7 @@ class ThreadLines:
         self._put_together()
 
     def append(self, loaded: Loaded) -> int:
-        """A window behind the last; how many lines went away at the top."""
+        """Add a window at the end; returns the number of lines removed at the top."""
         self._loaded.append(loaded)
         self._drawn.append(self._draw(loaded))
         gone = 0
@@ -186,7 +167,7 @@ class ThreadLines:
         return gone
 
     def prepend(self, loaded: Loaded) -> int:
-        """A window before the first; how many lines came at the top."""
+        """Add a window at the top; returns the number of its lines."""
         self._loaded.insert(0, loaded)
         self._drawn.insert(0, self._draw(loaded))
         del self._loaded[_MOST:], self._drawn[_MOST:]
@@ -226,7 +207,7 @@ class ThreadLines:
         return self._items.get(anchor)
 
     def turn(self, anchor: str) -> Turn | None:
-        """The turn that an item is of."""
+        """The turn of an item."""
         return self._turns.get(anchor)
 
     def line_of(self, anchor: str) -> int:
@@ -266,7 +247,8 @@ class ThreadLines:
                     drawing.pass_over(item)
                 else:
                     items.append(item)
-            waiting: list[str] = ["", drawing.header(turn)] if items and not _is_cut(loaded, turn) else []
+            is_cut = loaded.window.is_cut and turn is loaded.turns[0]  # it began in the window before
+            waiting: list[str] = ["", drawing.header(turn)] if items and not is_cut else []
             drawing.forget()
             for item in items:
                 is_unfolded = item.anchor in self.unfolded
@@ -305,11 +287,6 @@ def _cut(part: Part) -> Part:
     )
 
 
-def _is_cut(loaded: Loaded, turn: Turn) -> bool:
-    """Whether a turn began in the window before."""
-    return loaded.window.is_cut and turn is loaded.turns[0]
-
-
 # -- previews beside a list
 
 
@@ -330,7 +307,7 @@ def session_preview(h: Hansard, session: Session, columns: int, *, colours: bool
 def hit_preview(
     h: Hansard, key: ThreadKey, offset: int, columns: int, *, colours: bool = True
 ) -> tuple[list[str], int]:
-    """The lines around a place, and the number of the first that belongs to it."""
+    """The lines around an offset, and the number of the first that belongs to it."""
     board = Board(max(20, columns), colours)
     thread = key.open(h)
     if not thread.has_log:

@@ -1,4 +1,4 @@
-"""Reading a thread and moving in it: windows are loaded as they are needed, from the end, around a place, or at a match."""
+"""Reading a thread and moving in it; windows are loaded on demand."""
 
 from __future__ import annotations
 
@@ -13,16 +13,7 @@ from hansard.render.depth import DEPTHS
 from hansard.tui.actions import SessionActions
 from hansard.tui.frame import asking
 from hansard.tui.thread_facts import Facts, find_lines, read_facts
-from hansard.tui.thread_lines import (
-    Look,
-    ThreadKey,
-    ThreadLines,
-    load_after,
-    load_around,
-    load_before,
-    load_end,
-    load_places,
-)
+from hansard.tui.thread_lines import Look, ThreadKey, ThreadLines, load, load_places
 from hansard.tui.thread_view import ThreadView, find_pattern
 
 if TYPE_CHECKING:
@@ -67,7 +58,7 @@ class ThreadScreen(SessionActions):
     # -- reading
 
     def read(self, session: Session, *, agent: str | None = None, offset: int | None = None, find: str = "") -> None:
-        """Read a session, from its end or at a place, with what was searched for marked."""
+        """Read a session from its end or at an offset, with matches of `find` highlighted."""
         self._session, self._key = session, ThreadKey(session.session_id, agent)
         self._facts, self._is_following, self._only = None, False, ""
         self._matches, self._match_count, self._needle, self._offset = [], "", find, offset
@@ -99,7 +90,8 @@ class ThreadScreen(SessionActions):
         if key is None:
             return
         view = self.thread_view
-        loaded = await self.ask(lambda h: load_end(h, key) if offset is None else load_around(h, key, offset))
+        where = "end" if offset is None else "around"
+        loaded = await self.ask(lambda h: load(h, key, where, offset))
         view.content = ThreadLines(self._look())
         view.content.reset(loaded)
         view.changed()
@@ -138,12 +130,12 @@ class ThreadScreen(SessionActions):
             content = view.content
             if before and content.start > 0:
                 start = content.start
-                loaded = await self.ask(lambda h: load_before(h, key, start))
-                if view.content is content and content.start == start:
+                loaded = await self.ask(lambda h: load(h, key, "before", start))
+                if loaded is not None and view.content is content and content.start == start:
                     view.changed(content.prepend(loaded))
             elif not before and (end := content.end) is not None:
-                loaded = await self.ask(lambda h: load_after(h, key, end))
-                if view.content is content and content.end == end:
+                loaded = await self.ask(lambda h: load(h, key, "after", end))
+                if loaded is not None and view.content is content and content.end == end:
                     view.changed(-content.append(loaded))
         finally:
             self._is_loading = False
@@ -157,7 +149,7 @@ class ThreadScreen(SessionActions):
 
     @asking("grow")
     async def _grow(self) -> None:
-        """Show what was added: to the last window, and behind it if that is full and its end is what is read."""
+        """Show new lines: in the last window, and after it if its end is visible."""
         view, key = self.thread_view, self._key
         content = view.content
         if self._only:
@@ -168,8 +160,9 @@ class ThreadScreen(SessionActions):
             end = last.window.end
             if end is not None and not is_read:
                 break  # loaded when somebody scrolls there
-            loaded = await self.ask(partial(load_after, key=key, offset=last.window.start if end is None else end))
-            if view.content is not content or content.last is not last:
+            start = last.window.start if end is None else end
+            loaded = await self.ask(partial(load, key=key, where="after", offset=start))
+            if loaded is None or view.content is not content or content.last is not last:
                 break
             if end is not None:
                 view.changed(-content.append(loaded))
@@ -199,13 +192,13 @@ class ThreadScreen(SessionActions):
         await self._load_at(offset)
 
     async def _load_at(self, offset: int) -> None:
-        """Show a place, loading it first if needed."""
+        """Go to an offset, loading its window if needed."""
         view, key = self.thread_view, self._key
         if key is None:
             return
         if self._only or not view.content.holds(offset):
             self._only = ""
-            view.content.reset(await self.ask(lambda h: load_around(h, key, offset)))
+            view.content.reset(await self.ask(lambda h: load(h, key, "around", offset)))
             view.changed()
         view.go_to_offset(offset)
         view.ask_around()

@@ -184,7 +184,7 @@ class ThreadView(LineView):
         return self.item.offset if self.item is not None else 0
 
     def go_to_offset(self, offset: int) -> None:
-        """Put the cursor on the loaded item at a place of the transcript, or on the last one before it."""
+        """Put the cursor on the loaded item at an offset, or on the last one before it."""
         items = [item for anchor in self.content.anchors if (item := self.content.item(anchor)) is not None]
         before = [item for item in items if item.offset <= offset]
         exact = [item for item in before if item.offset == before[-1].offset] if before else items
@@ -192,7 +192,7 @@ class ThreadView(LineView):
             self.go_to(exact[0].anchor)
 
     def show_match(self, offset: int, pattern: re.Pattern[str]) -> bool:
-        """Unfold and show an item at a place that has a match; whether there is one."""
+        """Show the item at an offset that has a match, unfolded if need be; False if there is none."""
         for anchor in self.content.anchors:
             item = self.content.item(anchor)
             if item is None or item.offset != offset:

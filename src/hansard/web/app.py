@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from hansard.errors import HansardError
+from hansard.guard.redaction import MODES
 from hansard.model.calendar import find_zone
 from hansard.web import responses, static_files
 from hansard.web.auth import Guard
@@ -36,7 +37,9 @@ _PAGES = (
     "files",
     "tools",
     "prompts",
+    "sql",
     "health",
+    "secrets",
     "git",
     "settings",
 )
@@ -46,7 +49,9 @@ def make_app(
     settings: Settings, auth: Auth, *, read_only: bool = False, syncing: bool = True, demo: bool = False
 ) -> Starlette:
     """The web app on one store; requests find what they need in `request.app.state`."""
-    engines, redacting = EnginePool(settings), EnginePool(settings, redact=True)
+    # Pages have engines and caches of their own for each redaction, so that no text can get from one kind of page to another.
+    pools = {mode: EnginePool(settings, mode) for mode in MODES[MODES.index(settings.redact) :]}
+    engines = pools[settings.redact]
     live = Live(engines, syncing=syncing)
 
     @contextlib.asynccontextmanager
@@ -57,25 +62,28 @@ def make_app(
             yield
         finally:
             await live.finish()
-            engines.close()
-            redacting.close()
+            for pool in pools.values():
+                pool.close()
 
     handlers: dict[Any, Callable[..., Any]] = {
-        HansardError: responses.failed,
-        HTTPException: responses.http_failed,
-        Exception: responses.broken,
+        HansardError: responses.engine_error,
+        HTTPException: responses.http_error,
+        Exception: responses.internal_error,
     }
     app = _Guarded(routes=_routes(), exception_handlers=handlers, lifespan=running)
-    # Redacted pages have engines and caches of their own, so that no text can get from one kind of page to the other.
-    app.state.redacted = Starlette(routes=app.routes, exception_handlers=handlers)
-    for one, pool in ((app, engines), (app.state.redacted, redacting)):
-        one.state.engines = pool
+    app.state.by_redaction = {
+        mode: app if pool is engines else Starlette(routes=app.routes, exception_handlers=handlers)
+        for mode, pool in pools.items()
+    }
+    for mode, one in app.state.by_redaction.items():
+        pool = one.state.engines = pools[mode]
+        one.state.outgoing = pools[max(mode, settings.redact_outgoing, key=MODES.index)]
         one.state.live = live
         one.state.auth = auth
         one.state.settings = settings
         one.state.read_only = read_only
         one.state.demo = demo
-        one.state.redacts = pool is redacting
+        one.state.redacts = mode != "off"
         one.state.edition = secrets.token_hex(4)  # of answers: another run may have other settings
         one.state.zone = find_zone(settings.timezone)
         one.state.cache = AnswerCache()
@@ -97,7 +105,9 @@ class _Guarded(Starlette):
 
     def build_middleware_stack(self) -> ASGIApp:
         """Everything, inside of the guard; requests of browsers that want redacted pages go to the other application."""
-        return Guard(by_redaction(super().build_middleware_stack(), self.state.redacted), self.state.auth)
+        stack = super().build_middleware_stack()
+        apps = {mode: stack if one is self else one for mode, one in self.state.by_redaction.items()}
+        return Guard(by_redaction(apps), self.state.auth)
 
 
 def _routes() -> list[Route]:

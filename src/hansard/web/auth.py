@@ -255,7 +255,7 @@ _ONCE = (
     b"sec-fetch-site",
     b"sec-fetch-mode",
 )
-_HOW = "run `hansard web --link` in a terminal and open the link it prints"
+_HOW_TO_SIGN_IN = "run `hansard web --link` in a terminal and open the link it prints"
 
 
 class Guard:
@@ -314,7 +314,7 @@ class Guard:
             )
         there = self._auth.answers_to(headers.get(b"host", ""), (scope.get("server") or (None,))[0])
         if there is None:
-            return refusal(path, 421, "wrong_host", f"this server does not serve that host name: {_HOW}")
+            return refusal(path, 421, "wrong_host", f"this server does not serve that host name: {_HOW_TO_SIGN_IN}")
         is_program = self._has_api_token(path, headers)
         if not _is_same_origin(scope["method"], headers, is_program=is_program):
             return refusal(path, 403, "wrong_origin", "the request came from another site")
@@ -329,7 +329,7 @@ class Guard:
             answer = self._log_in(scope, is_known=is_known)
             if is_known or answer is not None:
                 return answer
-        return refusal(path, 401, "no_token", f"this browser is not signed in: {_HOW}")
+        return refusal(path, 401, "no_token", f"this browser is not signed in: {_HOW_TO_SIGN_IN}")
 
     def _has_api_token(self, path: str, headers: dict[bytes, str]) -> bool:
         scheme, _, value = headers.get(b"authorization", "").partition(" ")
@@ -351,7 +351,9 @@ class Guard:
             return None
         session = self._auth.log_in(token)
         if session is None and not is_known:
-            return refusal(scope["path"], 401, "no_token", f"this link was already used or has expired: {_HOW}")
+            return refusal(
+                scope["path"], 401, "no_token", f"this link was already used or has expired: {_HOW_TO_SIGN_IN}"
+            )
         rest = urlencode([(name, value) for name, value in pairs if name != "token"])
         path = "/" + quote(scope["path"].lstrip("/\\"))  # never //elsewhere
         answer = HTMLResponse(page("login.html", target=path + (f"?{rest}" if rest else "")))

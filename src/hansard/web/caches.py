@@ -1,4 +1,4 @@
-"""Two caches: answers that took long, until the store changes; and whole pages, for readers at the same time and a second more."""
+"""Two caches: slow answers, until the store changes, and whole pages, for concurrent readers and one more second."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from collections.abc import AsyncIterator, Callable, Hashable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.model.requests import Dated
     from hansard.web.engine_pool import EnginePool, Live
+    from hansard.web.responses import Page
 
 _Answer = TypeVar("_Answer")
 _Request = TypeVar("_Request", bound="Dated")
@@ -29,11 +30,9 @@ PAGE_SECONDS = 1.0
 _MOST_BYTES = 512 << 10  # of a page that is kept
 _MOST_PAGES = 32
 
-Page = Callable[["Request"], Awaitable[Response]]
-
 
 class AnswerCache:
-    """The last few answers that took long (LRU)."""
+    """An LRU cache of slow answers."""
 
     def __init__(self, most: int = _MOST_ANSWERS, long: float | None = None) -> None:
         self._most = most
@@ -59,15 +58,15 @@ class AnswerCache:
 
     def ask(self, h: Hansard, question: str, request: Dated, *, timed: bool = False) -> Any:
         """The engine's answer to a request."""
-        key = (question, h.state(), steady(request, timed=timed))
+        key = (question, h.state(), without_time(request, timed=timed))
         return self.answer(key, lambda: getattr(h, question)(request))
 
     def __len__(self) -> int:
         return len(self._answers)
 
 
-def steady(request: _Request, *, timed: bool = False) -> _Request:
-    """The same without the time of asking; with its minute if the answer depends on it, as that to a query may."""
+def without_time(request: _Request, *, timed: bool = False) -> _Request:
+    """Drop the time of a request from its cache key, or keep the minute if the answer depends on it, as a query's may."""
     now = request.now
     if now is None:
         return request
@@ -113,7 +112,7 @@ class PageCache:
 
 
 class SharedPieces:
-    """The pieces of a page as they are made; each reader gets them from the first on."""
+    """A streamed page that several readers share; each gets all pieces."""
 
     def __init__(self, source: AsyncIterator[bytes]) -> None:
         self._pieces: list[bytes] = []
@@ -126,14 +125,14 @@ class SharedPieces:
         try:
             async for piece in source:
                 self._pieces.append(piece)
-                self._tell()
+                self._notify()
         except Exception as error:  # noqa: BLE001 - raised for a reader
             self._error = error
         finally:
             self.is_over = True
-            self._tell()
+            self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         more, self._more = self._more, asyncio.Event()
         more.set()
 

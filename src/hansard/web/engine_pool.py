@@ -7,9 +7,10 @@ import contextlib
 import logging
 import os
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import parse_qsl, urlencode
 
 from hansard.background_sync import BackgroundSync, StoreState, file_fingerprint, index_fingerprint
 from hansard.errors import HansardError
@@ -18,6 +19,7 @@ from hansard.web.auth import cookies
 from hansard.web.responses import HttpError
 
 if TYPE_CHECKING:
+    from starlette.requests import Request
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from hansard.config import Settings
@@ -25,19 +27,21 @@ if TYPE_CHECKING:
     from hansard.render.format import ProjectNames
 
 REDACTION_COOKIE = "hansard-redact"
+IS_ASKED = "hansard.redact"
+"""In the scope of requests whose address says how to redact."""
 _Answer = TypeVar("_Answer")
 _FILES = ("index.db", "text.db", "record.db")
 _WRITTEN = (*_FILES, *(f"{name}-wal" for name in _FILES))
 _WORKERS = 4  # each holds connections with caches of some megabytes; Python runs one at a time anyway
 _MOST = 500  # questions that wait or are being answered
-_BEAT_SECONDS = 20.0  # how often a quiet stream shows that it lives
+_HEARTBEAT_SECONDS = 20.0  # between heartbeats of a quiet stream
 _MOST_STREAMS = 200
 
 
 class EnginePool:
     """Asks the engine on threads, so that the server stays responsive; a store that was rebuilt is reopened."""
 
-    def __init__(self, settings: Settings, *, redact: bool = False) -> None:
+    def __init__(self, settings: Settings, redact: str = "off") -> None:
         self.settings = settings
         self._redact = redact
         self._pool = ThreadPoolExecutor(_WORKERS, "engines")
@@ -61,7 +65,7 @@ class EnginePool:
 
     async def write(self, action: Callable[[Hansard], _Answer]) -> _Answer:
         """Run an action that writes, and return its result."""
-        return await self._run(self._writer, lambda: action(self._mine()))
+        return await self._run(self._writer, lambda: action(self._own_engine()))
 
     def fingerprint(self) -> str:
         """A value that changes when the index is written to, from the state of its files."""
@@ -92,7 +96,7 @@ class EnginePool:
         return tuple(file_fingerprint(os.path.join(self.settings.home, name)) for name in _WRITTEN)
 
     def _read(self, question: Callable[[Hansard], _Answer]) -> _Answer:
-        h = self._mine()
+        h = self._own_engine()
         try:
             return self._ask(h, question)
         finally:
@@ -105,8 +109,8 @@ class EnginePool:
             self.names = h.project_names()
             return question(h)
 
-    def _mine(self) -> Hansard:
-        """This thread's engine, closed first if the store was rebuilt or not all of it was open."""
+    def _own_engine(self) -> Hansard:
+        """This thread's engine, reopened if the store was rebuilt or only partly open."""
         h: Hansard | None = getattr(self._own, "engine", None)
         files = tuple(_identity(os.path.join(self.settings.home, name)) for name in _FILES)
         if h is None:
@@ -127,15 +131,32 @@ def _identity(path: str) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def by_redaction(plain: ASGIApp, redacted: ASGIApp) -> ASGIApp:
-    """The application whose engines redact, for browsers that want redacted pages; the other one for all others."""
+def by_redaction(apps: Mapping[str, ASGIApp]) -> ASGIApp:
+    """Dispatch a request to the application for the redaction that it or its browser's cookie names; by default to the first."""
+    usual = next(iter(apps.values()))
 
     async def chosen(scope: Scope, receive: Receive, send: Send) -> None:
-        headers = scope["headers"] if scope["type"] == "http" else ()
-        wanted = (cookies(value.decode("latin-1"), REDACTION_COOKIE) for name, value in headers if name == b"cookie")
-        await (redacted if any("1" in values for values in wanted) else plain)(scope, receive, send)
+        if scope["type"] != "http":
+            await usual(scope, receive, send)
+            return
+        pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        asked = [value for name, value in pairs if name == "redact"]
+        if asked:
+            rest = urlencode([pair for pair in pairs if pair[0] != "redact"], encoding="latin-1")
+            scope = {**scope, "query_string": rest.encode(), IS_ASKED: True}
+        else:
+            headers = [value.decode("latin-1") for name, value in scope["headers"] if name == b"cookie"]
+            asked = [value for header in headers for value in cookies(header, REDACTION_COOKIE)]
+        await apps.get(asked[0] if asked else "", usual)(scope, receive, send)
 
     return chosen
+
+
+def outgoing_engines(request: Request) -> EnginePool:
+    """The engines for files that are likely to be passed on: they redact unless the request says otherwise."""
+    state = request.app.state
+    engines: EnginePool = state.engines if IS_ASKED in request.scope else state.outgoing
+    return engines
 
 
 class Live:
@@ -143,7 +164,7 @@ class Live:
 
     def __init__(self, engines: EnginePool, *, syncing: bool) -> None:
         is_syncing = syncing and bool(engines.settings.roots)
-        self._sync = BackgroundSync(engines.engine, self._hear, syncing=is_syncing, describe=_describe)
+        self._sync = BackgroundSync(engines.engine, self._on_change, syncing=is_syncing, describe=_describe)
         self.is_over = False  # the server is going down
         self._loop: asyncio.AbstractEventLoop | None = None
         self._news = asyncio.Event()
@@ -157,7 +178,7 @@ class Live:
     def end(self) -> None:
         self.is_over = True
         self._sync.stop()
-        self._tell()
+        self._notify()
 
     async def finish(self) -> None:
         """Wait until the watch has stopped."""
@@ -175,7 +196,7 @@ class Live:
         return self._sync.is_syncing
 
     async def look(self) -> None:
-        """Look for a change now."""
+        """Check for changes now."""
         await asyncio.to_thread(self._sync.refresh)
 
     async def events(self) -> AsyncIterator[StoreState | None]:
@@ -185,27 +206,27 @@ class Live:
         self.listeners += 1
         try:
             await self.look()
-            told: StoreState | None = None
+            sent: StoreState | None = None
             while not self.is_over:
                 news = self._news
-                if told != self.state:
-                    told = self.state
-                    yield told
+                if sent != self.state:
+                    sent = self.state
+                    yield sent
                     continue
                 try:
-                    await asyncio.wait_for(news.wait(), _BEAT_SECONDS)
+                    await asyncio.wait_for(news.wait(), _HEARTBEAT_SECONDS)
                 except TimeoutError:
                     yield None
         finally:
             self.listeners -= 1
 
-    def _hear(self, _: StoreState) -> None:
+    def _on_change(self, _: StoreState) -> None:
         """Pass news from the thread that looks to the server's."""
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):  # the loop is over
-                self._loop.call_soon_threadsafe(self._tell)
+                self._loop.call_soon_threadsafe(self._notify)
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         news, self._news = self._news, asyncio.Event()
         news.set()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from hansard.errors import UsageError
 from hansard.render.format import date_text
+from hansard.render.html.tables import SortLink
 from hansard.web.parameters import Params, make_parameters, moment
 from hansard.web.urls import UrlValue, place
 
@@ -40,7 +41,7 @@ RANGES = {
 """Ranges of whole days that end today, with their names."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _AROUND = 40  # characters of a query on both sides of a mistake
-_NOT_KEPT = ("part", "cursor", "in", "around", "facets", "skip", "limit")  # where a page begins, and which piece of it
+_NOT_KEPT = ("part", "cursor", "in", "around", "facets", "skip", "limit")  # the first row, and the piece of the page
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class FormError:
 
     @classmethod
     def of(cls, error: UsageError) -> Self:
-        """The message of an error; an error of a query has a place."""
+        """The message of an error, with its position if it is in a query."""
         from hansard.query.language import QueryError
 
         if not isinstance(error, QueryError):
@@ -73,7 +74,7 @@ class FormError:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several things to choose."""
+    """An option that is a link."""
 
     name: str
     href: str
@@ -82,9 +83,9 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """From when to when, and how a link or a command says it."""
+    """A range of time, and how links and commands write it."""
 
-    name: str | None  # of a range; None: as `since` and `until` say
+    name: str | None  # of a range; None: given by `since` and `until`
     since: datetime | None
     until: datetime | None
     since_text: str | None
@@ -105,7 +106,7 @@ class Period:
 
     @property
     def is_dated(self) -> bool:
-        """Whether it is said in dates, as a calendar has them, and not as 7d or to the minute."""
+        """Whether both ends are dates, not 7d or times of day."""
         return all(text is None or _DATE.fullmatch(text) for text in (self.since_text, self.until_text))
 
     @property
@@ -136,7 +137,7 @@ def _range_period(name: str, today: date, zone: Zone) -> Period:
 
 @dataclass(frozen=True, slots=True)
 class PageRequest(Generic[_Request]):
-    """A request of the engine, as the address of a page asks for it."""
+    """The parsed address of a page: the request to the engine, and links to variants of the page."""
 
     path: str
     request: _Request
@@ -146,11 +147,11 @@ class PageRequest(Generic[_Request]):
     mistakes: dict[str, FormError] = field(default_factory=dict)  # by the names of form fields
 
     def address(self, **changed: UrlValue) -> str:
-        """The same page with something changed; it begins at the first row again."""
+        """The address of this page with other parameters, from the first row."""
         return place(self.path, **{**self.given, **changed})
 
     def without_usual_order(self, *, ascending: bool, usual: bool) -> Self:
-        """The same, without the order in addresses if it is the usual one."""
+        """Leave the order out of addresses if it is the default."""
         order = None if ascending == usual else "asc" if ascending else "desc"
         return replace(self, given={**self.given, "order": order})
 
@@ -180,7 +181,7 @@ class PageRequest(Generic[_Request]):
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether the form leaves something out."""
+        """Whether the form filters anything."""
         return self.has("q", "project") or self.span.name != "all"
 
 
@@ -232,27 +233,25 @@ def parse_page(
     return PageRequest(path or request.url.path, kind(**values, **fixed), given, span, now, mistakes)
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """The heading of a column, which sorts by it; when it is the current one, the other way round."""
+def sort_links(
+    asked: PageRequest[Any],
+    sort: str | None,
+    *,
+    ascending: bool,
+    default: str | None = None,
+    texts: Sequence[str] = (),
+    fragment: str = "",
+) -> Callable[[str], SortLink]:
+    """The links of the headings that sort by a column; `texts` begin with A, all others with the largest or the latest.
 
-    name: str
-    href: str
-    order: str  # ascending, descending; empty: the rows are in another order
-    kind: str  # number, text
+    The heading of the current order reverses it.
+    """
 
+    def link(key: str) -> SortLink:
+        usual = key in texts
+        up = not ascending if key == sort else usual
+        order = None if up == usual else "asc" if up else "desc"
+        href = asked.address(sort=None if key == default and up == usual else key, order=order) + fragment
+        return SortLink(href, ("ascending" if ascending else "descending") if key == sort else None)
 
-def headings(
-    asked: PageRequest[Any], columns: Mapping[str, tuple[str, str]], sort: str, *, ascending: bool, default: str
-) -> dict[str, Heading]:
-    """The headings of columns by what they sort by, given their names and kinds; texts begin with A, numbers with the largest."""
-    found = {}
-    for key, (name, kind) in columns.items():
-        up = not ascending if key == sort else kind == "text"
-        usual = kind == "text"
-        href = asked.address(
-            sort=None if key == default and up == usual else key, order=None if up == usual else "asc" if up else "desc"
-        )
-        order = ("ascending" if ascending else "descending") if key == sort else ""
-        found[key] = Heading(name, href, order, kind)
-    return found
+    return link

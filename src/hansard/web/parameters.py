@@ -5,9 +5,10 @@ A wrong value is refused with the parameter's name, never guessed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, tzinfo
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_origin
+from urllib.parse import parse_qsl
 
 from msgspec import NODEFAULT, Struct
 
@@ -23,6 +24,7 @@ LAST_OFFSET = 1 << 40  # in a transcript
 _LONGEST = 2_000  # characters of a value
 _MOST = 200  # values in one request
 _MOST_REPEATED = 20  # values of one parameter
+_LONGEST_KEY = 100  # characters of the key in name[key]
 _DIGITS = 18
 _FLAGS = ("0", "1", "false", "true")
 _ORDERS = ("asc", "desc")
@@ -66,6 +68,14 @@ class Params:
             raise UsageError(f"parameter {_quoted(name)} is given more than once")
         return found[0] if found else None
 
+    def mapping(self, name: str, longest: int = _LONGEST) -> dict[str, str]:
+        """The values of `name[key]` by key, empty ones included."""
+        found = {}
+        for given in [one for one in self._values if one.startswith(f"{name}[") and one.endswith("]")]:
+            values = self.each(given, 1, longest)
+            found[checked(name, given[len(name) + 1 : -1], _LONGEST_KEY)] = values[0]
+        return found
+
     def done(self) -> None:
         """Refuse unknown names: a misspelt one must not give another answer."""
         for name in self._values:
@@ -94,7 +104,12 @@ class Parameter(Struct, frozen=True):
     @property
     def is_repeated(self) -> bool:
         """Whether it can be given several times."""
-        return self.field.type not in (bool, int, str, datetime)
+        return self.field.type not in (bool, int, str, datetime) and not self.is_mapping
+
+    @property
+    def is_mapping(self) -> bool:
+        """Whether it is given as `name[key]=value`, any number of times."""
+        return get_origin(self.field.type) is Mapping
 
     @property
     def longest(self) -> int:
@@ -109,6 +124,8 @@ class Parameter(Struct, frozen=True):
         if self.is_repeated:
             most = int(field.extra.get("most", _MOST_REPEATED))
             return tuple(value or None for value in asked.each(name, most))
+        if self.is_mapping:
+            return asked.mapping(name)
         text = asked.text(name, self.longest)
         if text is None:
             if self.required:
@@ -138,28 +155,31 @@ class Parameter(Struct, frozen=True):
     def schema(self) -> Schema:
         """The values that may be given, as JSON Schema."""
         field = self.field
-        told: Schema = {"type": "string"}
+        schema: Schema = {"type": "string"}
         if field.type is bool:
-            told = {"type": "string", "enum": list(_ORDERS)} if field.default is None else {"type": "boolean"}
+            schema = {"type": "string", "enum": list(_ORDERS)} if field.default is None else {"type": "boolean"}
         elif field.type is int:
             low, high = self._limits
-            told = {"type": "integer", "minimum": low, "maximum": high}
+            schema = {"type": "integer", "minimum": low, "maximum": high}
         elif self.name in _EXAMPLES:
-            told |= {"maxLength": _LONGEST, "examples": _EXAMPLES[self.name]}
+            schema |= {"maxLength": _LONGEST, "examples": _EXAMPLES[self.name]}
         elif self.is_list:
             item: Schema = {"type": "string", "enum": list(field.choices)}
-            told = {"type": "array", "items": item, "uniqueItems": True}
-            return told | {"default": [field.default]} if field.default else told
+            schema = {"type": "array", "items": item, "uniqueItems": True}
+            return schema | {"default": [field.default]} if field.default else schema
+        elif self.is_mapping:
+            item = {"type": "string", "maxLength": _LONGEST, "pattern": _NO_NUL}
+            return {"type": "object", "additionalProperties": item}
         elif self.is_repeated:
             item = {"type": "string", "maxLength": _LONGEST, "pattern": _NO_NUL}
-            told = {"type": "array", "items": item, "maxItems": _MOST_REPEATED}
+            schema = {"type": "array", "items": item, "maxItems": _MOST_REPEATED}
         elif field.choices:
-            told |= {"enum": list(field.choices)}
+            schema |= {"enum": list(field.choices)}
         elif self.required:
-            told |= {"minLength": 1, "maxLength": self.longest, "pattern": r"^[^\u0000]*\S[^\u0000]*$"}
+            schema |= {"minLength": 1, "maxLength": self.longest, "pattern": r"^[^\u0000]*\S[^\u0000]*$"}
         else:
-            told |= {"maxLength": self.longest, "pattern": _NO_NUL}
-        return told | {"default": field.default} if field.default not in (None, (), NODEFAULT) else told
+            schema |= {"maxLength": self.longest, "pattern": _NO_NUL}
+        return schema | {"default": field.default} if field.default not in (None, (), NODEFAULT) else schema
 
 
 def make_parameters(request: type[Struct], names: Iterable[str] | None = None) -> tuple[Parameter, ...]:
@@ -175,6 +195,15 @@ def read_params(request: Request, kind: type[_Request], **known: Any) -> _Reques
     values = {one.field.name: one.read(asked, request.app.state.zone.info) for one in parameters}
     asked.done()
     return kind(**values, **known)
+
+
+async def read_form(request: Request) -> dict[str, str]:
+    """The fields of a form, each once."""
+    fields = parse_qsl((await request.body()).decode("latin-1"), keep_blank_values=True)
+    found = {name: checked(name, value) for name, value in fields}
+    if len(found) != len(fields):
+        raise UsageError("the form has a field more than once")
+    return found
 
 
 def moment(text: str, now: datetime, zone: tzinfo | None, *, end: bool) -> datetime:

@@ -29,7 +29,7 @@ LIMITS = (20, 100, 500)
 """Messages that an explanation shows."""
 _USUAL = timedelta(days=29)  # from the first day of a report to the last, unless another time is asked for
 _TIMES = ("hour", "day", "week", "month", "block")
-_UNSAYABLE = re.compile("[\x00\ud800-\udfff]")
+_UNENCODABLE = re.compile("[\x00\ud800-\udfff]")
 _LONGEST = 2_000  # bytes of one value of a key in an address
 _DIGEST = "sha256:"
 
@@ -66,10 +66,10 @@ class ReportPage(PageRequest[_Request]):
 
     def explain(self, by: Sequence[str], key: Sequence[str | None]) -> str:
         """The address that explains a row of a report by these dimensions."""
-        said = [None if value is None else _sayable(value) for value in key]
-        return place("/explain", by=",".join(by), key=said, **self.filters)
+        values = [None if value is None else _address_value(value) for value in key]
+        return place("/explain", by=",".join(by), key=values, **self.filters)
 
-    def ending(self, last: date) -> Self:
+    def until(self, last: date) -> Self:
         """The same report for the usual number of days, up to this one."""
         zone, first = self.span.zone, last - _USUAL
         since, until = zone.midnight(first), zone.midnight(last + timedelta(days=1))
@@ -121,9 +121,9 @@ def option(name: str, value: str) -> list[str]:
     return [f"{name}={value}"] if value.startswith("-") else [name, value]
 
 
-def _sayable(value: str) -> str:
-    """A value as a parameter: its digest if it is too long, or has characters that no address may have."""
-    if _UNSAYABLE.search(value) or len(quote(value)) > _LONGEST:
+def _address_value(value: str) -> str:
+    """A value for an address: its digest if it is too long or cannot be encoded."""
+    if _UNENCODABLE.search(value) or len(quote(value)) > _LONGEST:
         return _digest(value)
     return value
 
@@ -133,7 +133,7 @@ def _digest(value: str) -> str:
 
 
 def named_key(h: Hansard, asked: ExplainRequest, by: Sequence[str]) -> tuple[str | None, ...]:
-    """The key of the row that an address names, digests replaced by the values they are of."""
+    """The key of the row that an address names, with digests resolved to their values."""
     key = tuple(asked.key)
     if not any(value is not None and value.startswith(_DIGEST) for value in key):
         return key

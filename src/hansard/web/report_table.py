@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -13,7 +13,6 @@ from hansard.model.table import Column, Cost, Kind, Link, Table
 from hansard.model.time import BLOCK
 from hansard.query.language.refine import written
 from hansard.render.format import ProjectNames, date_text, exact, tool_name, weekday_text
-from hansard.render.html.tables import SortLink
 from hansard.render.reports import figures, key_names
 from hansard.render.text import one_line
 from hansard.web.urls import day_place, place, session_place
@@ -49,7 +48,10 @@ def make_table(
         for place, name in enumerate(names)
     ]
     columns = columns or [Column("", Kind.LABEL)]
-    columns += [_minor(figure.column) for figure in shown_figures]
+    columns += [
+        figure.column if figure.column.sort in ("tokens", "cost") else replace(figure.column, css="minor")
+        for figure in shown_figures
+    ]
     keys = zip(*(_keys(name, shown, wish, projects, more) for name in names), strict=True)
     rows = [
         [*cells, *_numbers(shown_figures, row, wish.explain(names, [row.key[name] for name in names]))]
@@ -58,21 +60,6 @@ def make_table(
     beyond = f"of all {len(report.rows):,} rows" if names and len(report.rows) > len(shown) else ""
     total = Link("Total" if names else "All", more=beyond)
     return Table(columns, rows, [total, *_numbers(shown_figures, report.totals, wish.explain(("total",), ()))])
-
-
-def sort_link(wish: Wish) -> Callable[[str], SortLink]:
-    """The links that sort the report."""
-
-    def link(sort: str) -> SortLink:
-        is_now, is_down = wish.request.sort == sort, not wish.request.ascending
-        order = ("descending" if is_down else "ascending") if is_now else None
-        return SortLink(wish.address(sort=sort, order="asc" if is_now and is_down else None) + "#table", order)
-
-    return link
-
-
-def _minor(column: Column) -> Column:
-    return column if column.sort in ("tokens", "cost") else replace(column, css="minor")
 
 
 def _numbers(shown: Sequence[Figure], row: UsageRow, href: str) -> Iterator[Link]:
@@ -131,8 +118,8 @@ def _time_place(name: str, value: str, wish: Wish) -> tuple[str | None, str]:
                 year, _, week = value.partition("-W")
                 monday = date.fromisocalendar(int(year), int(week), 1)
                 last = monday + _WEEK
-                told = f"{date_text(monday)} to {date_text(last)}"
-                return _within(wish, "day", monday.isoformat(), last.isoformat()), told
+                words = f"{date_text(monday)} to {date_text(last)}"
+                return _within(wish, "day", monday.isoformat(), last.isoformat()), words
             case "month":
                 return _within(wish, "day", value, value), ""
             case "block":

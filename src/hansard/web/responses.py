@@ -5,10 +5,10 @@ Everything in a template is escaped unless `render.html` made it.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -21,17 +21,18 @@ from hansard.model.serialize import encoded
 from hansard.render import format as formatting
 from hansard.render.format import dollars
 from hansard.render.html.escaping import cut_line, visible
+from hansard.web.parameters import Nothing, read_params
 from hansard.web.static_files import address
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from jinja2.runtime import Context
+    from msgspec import Struct
     from starlette.requests import Request
 
     from hansard.engine import Hansard
     from hansard.web.engine_pool import EnginePool
 
-_Answer = TypeVar("_Answer")
 _HERE = Markup("<!--here-->")  # no text of a transcript can be this: in a page it would be escaped
 _STATUS: tuple[tuple[type[HansardError], int, str], ...] = (
     (NotFound, 404, "not_found"),
@@ -55,13 +56,11 @@ _WORDS = {
     500: "Internal error",
     503: "Not available",
 }
-
-
 _ROUTING = {
     404: ("not_found", "there is no page at this address"),
     405: ("method_not_allowed", "this address does not support that method"),
 }
-
+Page = Callable[["Request"], Awaitable[Response]]
 
 PLACES = (
     ("/", "Overview", "o"),
@@ -71,6 +70,7 @@ PLACES = (
     ("/files", "Files", "i"),
     ("/tools", "Tools", "t"),
     ("/prompts", "Prompts", "p"),
+    ("/sql", "SQL", "q"),
     ("/health", "Health", "h"),
 )
 """The pages of the navigation, each with the key that opens it after g."""
@@ -84,6 +84,16 @@ class HttpError(HTTPException):
         self.code = code
 
 
+def refuse_verbatim(request: Request) -> None:
+    """Refuse bytes as they were recorded while secrets are redacted."""
+    if request.app.state.redacts:
+        raise HttpError(
+            403,
+            "redacted",
+            "this is verbatim, and secrets are redacted here: allow them in Settings, or add redact=off",
+        )
+
+
 class Json(Response):
     """A value of the model as one JSON document."""
 
@@ -94,10 +104,10 @@ class Json(Response):
 
 
 def html(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-    """A page, with what every page may say of the server: that it shows a demo, is syncing, or cannot sync."""
+    """A page with the values that every page has: whether this is a demo, read-only or redacted, and the state of the sync."""
     state = request.app.state
     news = state.live.state
-    told = {
+    common = {
         "demo": state.demo,
         "read_only": state.read_only,
         "redacts": state.redacts,
@@ -107,7 +117,7 @@ def html(request: Request, template: str, *, status: int = 200, **values: Any) -
         "revision": news.revision,
         "names": state.engines.names,
     }
-    return HTMLResponse(page(template, **told, **values), status)
+    return HTMLResponse(page(template, **common, **values), status)
 
 
 def refusal(path: str, status: int, code: str, message: str) -> Response:
@@ -120,22 +130,22 @@ def refusal(path: str, status: int, code: str, message: str) -> Response:
     )
 
 
-def failed(request: Request, error: Exception) -> Response:
+def engine_error(request: Request, error: Exception) -> Response:
     """An error that the engine raised on purpose."""
     for kind, status, code in _STATUS:
         if isinstance(error, kind):
             return refusal(request.url.path, status, code, str(error))
-    return broken(request, error)
+    return internal_error(request, error)
 
 
-def broken(request: Request, error: Exception) -> Response:  # noqa: ARG001 - what broke is in the server's own output
+def internal_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 - what broke is in the server's own output
     """An unexpected error; its details go to the terminal, not to the page."""
     answer = refusal(request.url.path, 500, "broken", "internal error; see the server's terminal")
     answer.headers["connection"] = "close"  # uvicorn does so after an error, without a word
     return answer
 
 
-def http_failed(request: Request, error: Exception) -> Response:
+def http_error(request: Request, error: Exception) -> Response:
     """An error of the routing, or a refusal on purpose."""
     status = getattr(error, "status_code", 500)
     code, message = _ROUTING.get(status, ("bad_request", ""))
@@ -148,16 +158,32 @@ def http_failed(request: Request, error: Exception) -> Response:
 # -- asking the engine
 
 
-async def answered(request: Request, answer: Callable[[Hansard], _Answer]) -> _Answer:
-    """The engine's answer, from one state of the store."""
-    engines: EnginePool = request.app.state.engines
-    return await engines.read(answer)
+def engine_route(
+    parse: type[Struct] | Callable[[Request], Any] = Nothing,
+) -> Callable[[Callable[[Hansard, Request, Any], Response]], Page]:
+    """Make a route of a function that answers from one state of the store, on a thread of the engine pool.
+
+    The address is parsed first: by a function, or into a request of the given type.
+    """
+
+    def decorate(answer: Callable[[Hansard, Request, Any], Response]) -> Page:
+        @wraps(answer)
+        async def route(request: Request) -> Response:
+            asked = read_params(request, parse) if isinstance(parse, type) else parse(request)
+            engines: EnginePool = request.app.state.engines
+            return await engines.read(lambda h: answer(h, request, asked))
+
+        return route
+
+    return decorate
 
 
-async def begun(request: Request, template: str, rest: Callable[[Hansard], str], **values: Any) -> StreamingResponse:
-    """The page, with what `rest` draws where the template says `{{ rest }}`.
+async def stream_page(
+    request: Request, template: str, rest: Callable[[Hansard], str], **values: Any
+) -> StreamingResponse:
+    """Stream a page; `rest` draws what follows at `{{ rest }}`.
 
-    The status is sent with the first piece: mistakes in the question must be found before.
+    The status is sent with the first piece: invalid parameters must be refused before.
     """
     whole = bytes(html(request, template, rest=_HERE, **values).body)
     head, _, foot = whole.partition(_HERE.encode())
@@ -183,7 +209,7 @@ async def begun(request: Request, template: str, rest: Callable[[Hansard], str],
 
 
 def page(template: str, **values: Any) -> str:
-    """A template with these values; `at` is the place of the navigation that it belongs to."""
+    """Render a template; `at` is the current page of the navigation."""
     return _environment().get_template(template).render(values)
 
 

@@ -37,7 +37,7 @@ Handler = Callable[[Any], dict[str, Any] | None]
 
 
 def make_rpc_app(handle: Handler, auth: Auth) -> ASGIApp:
-    """The application: POST of one message to `PATH`; there are no streams, so GET is refused."""
+    """The application: POST one message to `PATH`; GET is refused, since there are no streams."""
     pool = ThreadPoolExecutor(1, "answers")
 
     async def post(request: Request) -> Response:
@@ -51,7 +51,7 @@ def make_rpc_app(handle: Handler, auth: Auth) -> ASGIApp:
             return Response(status_code=202)
         return Response(msgspec.json.encode(answer), media_type="application/json")
 
-    handlers: dict[Any, Callable[..., Any]] = {HTTPException: responses.http_failed, Exception: responses.broken}
+    handlers: dict[Any, Callable[..., Any]] = {HTTPException: responses.http_error, Exception: responses.internal_error}
     return Guard(Starlette(routes=[Route(PATH, post, methods=["POST"])], exception_handlers=handlers), auth)
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hansard.render.format import TASK, clock, full, local, tool_name
+from hansard.render.format import TASK, tool_name
 from hansard.web.urls import place, session_place
 
 if TYPE_CHECKING:
@@ -62,15 +61,6 @@ def place_of(hit: Hit, q: str = "") -> str:
     if hit.is_in_thread:
         return session_place(hit.session_id, hit.offset, hit.agent_id or "", q)
     return session_place(hit.session_id)
-
-
-def stamp(moment: datetime | None, day: datetime | None = None) -> str:
-    """The time of a hit; the day is left out if it is that of its session."""
-    if moment is None:
-        return ""
-    if day is not None and local(moment).date() == local(day).date():
-        return clock(moment)
-    return full(moment)
 
 
 def corrected(query: str, notes: Iterable[str]) -> Iterator[tuple[str, str | None]]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 DEFAULT_PORT = 4567
-UNSEEN_SECONDS = 20.0  # without a browser, before a warning
+NO_BROWSER_SECONDS = 20.0  # without a browser, before a warning
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not bound
 _TRIES = 20
 _MOST_HEADERS = 32_768  # bytes
@@ -104,18 +104,18 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
-class Narrator:
+class ServeCallbacks:
     """Callbacks for events of a server."""
 
     started: Callable[[Started], None]
-    logged_in: Callable[[], None]  # a browser used a link
-    unseen: Callable[[], None]  # a browser was opened, and none has come
-    unwritten: Callable[[str], None]  # the data directory cannot be written, and why
+    logged_in: Callable[[], None]  # a browser opened a link
+    unseen: Callable[[], None]  # the browser that was opened has not connected
+    unwritten: Callable[[str], None]  # the data directory cannot be written; gets the reason
 
 
 def serve(
     settings: Settings,
-    narrator: Narrator,
+    narrator: ServeCallbacks,
     *,
     folder: str,
     host: str = "127.0.0.1",
@@ -160,7 +160,7 @@ def serve(
             if redirect is not None and browser is not None:
                 loop = asyncio.get_running_loop()
                 loop.call_later(LINK_SECONDS, redirect.remove)
-                loop.call_later(UNSEEN_SECONDS, lambda: narrator.unseen() if redirect.is_there() else None)
+                loop.call_later(NO_BROWSER_SECONDS, lambda: narrator.unseen() if redirect.is_there() else None)
                 browser(redirect.uri)
 
         server = Server(configured(app), ready)
@@ -225,13 +225,13 @@ def _is_taken(error: Exception) -> bool:
 
 
 HEAD_SECONDS = 15.0  # for the head of a request, from the first byte or the last answer on
-_NONSENSE = {"error": {"status": 400, "code": "bad_request", "message": "not an HTTP request"}}
+_BAD_REQUEST = {"error": {"status": 400, "code": "bad_request", "message": "not an HTTP request"}}
 
 
 class Connection(H11Protocol):
-    """uvicorn's, where a keep-alive ends with the first byte: without an end of its own a client could drip for ever."""
+    """uvicorn's protocol with a timeout for request heads: its keep-alive timeout ends with the first byte of a request."""
 
-    _patience: asyncio.TimerHandle | None = None
+    _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request."""
@@ -240,8 +240,8 @@ class Connection(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        if self._patience is not None:
-            self._patience.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
 
     def on_response_complete(self) -> None:
         """Begin to wait for the next request."""
@@ -250,7 +250,7 @@ class Connection(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's words are not ours
         """Refuse an invalid request in the same form as every other refusal."""
-        content = encoded(_NONSENSE)
+        content = encoded(_BAD_REQUEST)
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode())]
         try:
             for event in (
@@ -264,11 +264,11 @@ class Connection(H11Protocol):
         self.transport.close()
 
     def _wait(self) -> None:
-        if self._patience is not None:
-            self._patience.cancel()
-        self._patience = self.loop.call_later(HEAD_SECONDS, self._give_up)
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self.loop.call_later(HEAD_SECONDS, self._on_timeout)
 
-    def _give_up(self) -> None:
+    def _on_timeout(self) -> None:
         cycle: Any = self.cycle
         if (cycle is None or cycle.response_complete) and not self.transport.is_closing():
             self.transport.close()

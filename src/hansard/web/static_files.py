@@ -34,7 +34,7 @@ def _all() -> dict[str, bytes]:
 
 
 @cache
-def _edition() -> str:
+def _digest() -> str:
     digest = hashlib.sha256()
     for name, content in _all().items():
         digest.update(f"{name} {len(content)} ".encode() + content)
@@ -46,7 +46,7 @@ def address(name: str) -> str:
     """Where a static file is; modules find their neighbours under the same edition."""
     if name not in _all():
         raise KeyError(name)
-    return f"/static/{_edition()}/{name}"
+    return f"/static/{_digest()}/{name}"
 
 
 async def favicon(request: Request) -> Response:
@@ -60,6 +60,6 @@ async def favicon(request: Request) -> Response:
 async def serve(request: Request) -> Response:
     name = request.path_params["name"]
     content = _all().get(name)
-    if content is None or request.path_params["edition"] != _edition():
+    if content is None or request.path_params["edition"] != _digest():
         raise HTTPException(404)
     return Response(content, media_type=_TYPES[name.rpartition(".")[2]], headers={"cache-control": _ONE_YEAR})

@@ -45,7 +45,7 @@ _ACTIVE = (
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number with what it is, the one before it, and where it leads."""
+    """A labelled number with the previous one and a link."""
 
     name: str
     value: str
@@ -211,7 +211,7 @@ def block_of(current: CurrentUsage, zone: Zone, now: datetime) -> dict[str, Any]
 
 
 def active_block(block: BillingBlock, zone: Zone, now: datetime) -> dict[str, Any] | None:
-    """The same of a block of the report, with what it means in tokens."""
+    """The same for a block of a report, with tokens."""
     used = block.usage
     if used is None or not block.is_active:
         return None

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
 from hansard.render.html.escaping import element_id
+
+if TYPE_CHECKING:
+    from hansard.model.calls import Call
 
 UrlValue = str | int | bool | None | Iterable[str | None]
 
@@ -31,6 +35,13 @@ def session_place(session_id: str, offset: int | None = None, agent_id: str = ""
         return path
     anchor = element_id("m", f"{agent_id}-{offset}" if agent_id else str(offset))
     return f"{place(path, at=offset, agent=agent_id or None, q=q or None)}#{anchor}"
+
+
+def listed_place(call: Call) -> str:
+    """A call of a list: its line, or its session if that does not show the line."""
+    return (
+        session_place(call.session_id, call.offset, call.agent_id) if call.is_shown else session_place(call.session_id)
+    )
 
 
 def day_place(day: str) -> str:

@@ -18,14 +18,14 @@ from msgspec.structs import replace
 from hansard.cli.arguments import QueryCommand
 from hansard.cli.context import Context, interrupted_by_sigterm, none_found, now, reads
 from hansard.cli.request_options import (
+    CSV,
     LEDGER_FILTERS,
     OFFLINE,
-    Period,
     filter_line,
     limit_option,
-    period_of,
     takes,
     typed_query,
+    zone_of,
 )
 from hansard.errors import StoreBusy, StoreUnusable, UsageError
 from hansard.model.ledger import BillingBlock, Pricing
@@ -37,8 +37,8 @@ from hansard.render.terminal.tables import draw_table, note_lines
 from hansard.render.text import Paint, fit, one_line
 
 if TYPE_CHECKING:
-    from hansard.cli.context import Context
     from hansard.engine import Hansard
+    from hansard.model.calendar import Zone
 
 
 _RECENT = timedelta(days=3)
@@ -91,7 +91,7 @@ class _Answer(Struct, frozen=True):
     click.option("--reverse", is_flag=True, help="Newest first, the same as --order desc."),
     limit_option(0, text="Show only the latest N blocks; 0 shows all."),
     click.option("--gaps/--no-gaps", default=True, help="Show or hide the gaps between blocks."),
-    click.option("--csv", "as_csv", is_flag=True, help="Write CSV to stdout."),
+    CSV,
     OFFLINE,
     click.option("--live", is_flag=True, help="Keep the recent blocks on screen, refreshed, until Ctrl-C."),
     click.option(
@@ -132,13 +132,13 @@ def blocks(
         raise UsageError("--json and --csv cannot be used together")
     if recent and request.since is not None:
         raise UsageError("--recent cannot be used with --since")
-    when = period_of(request)
+    zone = zone_of(request)
     chosen = _Selection(recent or (live and request.since is None), active, gaps)
     if live:
         if cli.as_json or as_csv or not is_terminal():
             raise UsageError("--live needs a terminal")
         with cli.reading() as h:
-            show_live(cli, h, interval, lambda columns: _live(_ask(h, request, chosen), when, columns, cli.paint()))
+            show_live(cli, h, interval, lambda columns: _live(_ask(h, request, chosen), zone, columns, cli.paint()))
         return
     with cli.reading() as h:
         answer = _ask(h, request, chosen)
@@ -149,7 +149,7 @@ def blocks(
         _write_csv(answer)
     elif answer.blocks:
         filters = filter_line(typed_query())
-        cli.say([*_lines(answer, when, cli.width(), cli.paint()), *map(one_line, filters)])
+        cli.say([*_lines(answer, zone, cli.width(), cli.paint()), *map(one_line, filters)])
     if not any(not block.is_gap for block in answer.blocks):
         none_found("no active block" if active else "no usage matches")
 
@@ -190,33 +190,33 @@ def _arranged(answer: _Answer, limit: int, *, newest_first: bool) -> _Answer:
 # -- for people
 
 
-def _lines(answer: _Answer, when: Period, columns: int, paint: Paint) -> Iterator[str]:
+def _lines(answer: _Answer, zone: Zone, columns: int, paint: Paint) -> Iterator[str]:
     from hansard.render.reports import data_words, row_notes
 
-    yield from _table(answer, when, columns, paint)
+    yield from _table(answer, zone, columns, paint)
     for block in answer.blocks:
         if block.is_active:
             yield ""
-            yield from _outlook(block, when, columns, paint)
+            yield from _outlook(block, zone, columns, paint)
     yield ""
     rows = [block.usage for block in answer.blocks if block.usage is not None]
     yield from note_lines([("Prices:", data_words(answer.pricing.data)), *row_notes(rows)], columns, paint)
 
 
-def _live(answer: _Answer, when: Period, columns: int, paint: Paint) -> Iterator[str]:
+def _live(answer: _Answer, zone: Zone, columns: int, paint: Paint) -> Iterator[str]:
     """The most important first: the rest may not fit on the screen."""
     active = [block for block in answer.blocks if block.is_active]
     for block in active:
-        yield from _outlook(block, when, columns, paint)
+        yield from _outlook(block, zone, columns, paint)
     if not active:
-        yield f"{when.zone.local(now()):%H:%M}  no active block: the next message starts one"
+        yield f"{zone.local(now()):%H:%M}  no active block: the next message starts one"
     if answer.blocks:
         yield ""
-        header, *rows = _table(answer, when, columns, paint)
+        header, *rows = _table(answer, zone, columns, paint)
         yield from (header, *reversed(rows))
 
 
-def _table(answer: _Answer, when: Period, columns: int, paint: Paint) -> list[str]:
+def _table(answer: _Answer, zone: Zone, columns: int, paint: Paint) -> list[str]:
     """Blocks in order, the gaps between them as lines of their own."""
     from hansard.render.reports import gap_length, usage_cost
 
@@ -225,8 +225,8 @@ def _table(answer: _Answer, when: Period, columns: int, paint: Paint) -> list[st
     used = [(block, block.usage) for block in blocks if block.usage is not None]
     rows = [
         (
-            f"{when.zone.local(block.start):{start}}",
-            "active" if block.is_active else f"{when.zone.local(block.end):%H:%M}",
+            f"{zone.local(block.start):{start}}",
+            "active" if block.is_active else f"{zone.local(block.end):%H:%M}",
             usage.api_messages,
             usage.output_tokens,
             usage.tokens,
@@ -245,18 +245,18 @@ def _table(answer: _Answer, when: Period, columns: int, paint: Paint) -> list[st
     return [header, *(shown if blocks[:1] == [*answer.blocks[:1]] else reversed(shown))]
 
 
-def _outlook(block: BillingBlock, when: Period, columns: int, paint: Paint) -> Iterator[str]:
+def _outlook(block: BillingBlock, zone: Zone, columns: int, paint: Paint) -> Iterator[str]:
     from hansard.render.format import cost
     from hansard.render.terminal.costs import bar
 
     usage = block.usage
     if usage is None:
         return
-    end = f"{when.zone.local(block.end):%H:%M}"
+    end = f"{zone.local(block.end):%H:%M}"
     left = duration((block.remaining_minutes or 0) * 60_000) if block.remaining_minutes else "less than a minute"
     room = max(5, min(_BAR, columns - 45))
     gone = bar((now() - block.start) / BLOCK, room)
-    yield fit(f"{when.zone.local(block.start):%H:%M} {gone} {end}  {left} left", columns)
+    yield fit(f"{zone.local(block.start):%H:%M} {gone} {end}  {left} left", columns)
     lower, unpriced = usage.lower_bound_messages > 0, usage.unpriced_messages > 0
     spent = cost(usage.cost_usd, lower_bound=lower, unpriced=unpriced)
     yield fit(f"  so far    {spent}, {short(usage.tokens)} tokens in {many(usage.api_messages, 'message')}", columns)

@@ -13,6 +13,7 @@ from hansard.cli.output.progress import BytesBar, CountBar
 from hansard.cli.request_options import SESSION_FILTERS, takes
 from hansard.errors import HansardError, NotFound, UsageError
 from hansard.model.requests import SessionsRequest
+from hansard.model.store_requests import ExportRequest
 from hansard.render.format import many, size
 from hansard.render.text import one_line
 
@@ -21,56 +22,25 @@ if TYPE_CHECKING:
     from hansard.export import Exported
     from hansard.model.sessions import Session
 
-_FORMATS = ("html", "markdown", "json", "jsonl", "csv", "parquet", "atif", "traces", "otlp")
+
 _NAMED_AT_ONCE = 20
 _MISSING = "name the sessions to export, select them with --project or another condition, or use --all"
 
 
 @click.command(cls=QueryCommand)
-@click.argument("words", metavar="SESSION...|QUERY", nargs=-1)
+@click.argument("sessions", metavar="SESSION...|QUERY", nargs=-1)
+@takes(ExportRequest, "to format tables timezone force prune")
 @takes(
     SessionsRequest,
-    click.option("--to", required=True, metavar="PATH", help="The file or directory to write."),
-    click.option(
-        "--format", "form", type=click.Choice(_FORMATS), help="Output format; by default, from the extension of PATH."
-    ),
     click.option("--all", "everything", is_flag=True, help="Every session, or every match of QUERY."),
     *SESSION_FILTERS,
     click.option("--empty", "debris", is_flag=True, help="Include empty sessions."),
-    click.option(
-        "--table", "tables", multiple=True, metavar="NAME", help="For csv and parquet: only this table; repeatable."
-    ),
-    click.option(
-        "--timezone",
-        "zone_name",
-        metavar="ZONE",
-        help="Time zone shown in pages, e.g. Europe/Berlin; your own by default.",
-    ),
-    click.option("--force", is_flag=True, help="Write everything again, and overwrite existing files."),
-    click.option("--prune", is_flag=True, help="Remove files of earlier exports whose sessions are not selected now."),
-    click.option(
-        "--redact/--no-redact",
-        default=None,
-        help="Redact secrets; by default, in atif, traces and otlp only.",
-    ),
 )
 @reads
-def export(
-    cli: Context,
-    request: SessionsRequest,
-    words: tuple[str, ...],
-    to: str,
-    form: str | None,
-    everything: bool,
-    tables: tuple[str, ...],
-    zone_name: str | None,
-    force: bool,
-    prune: bool,
-    redact: bool | None,
-) -> None:
+def export(cli: Context, request: ExportRequest, filters: SessionsRequest, everything: bool) -> None:
     """Write sessions as pages, documents or tables; files that are up to date are left alone.
 
-    Arguments are SESSIONs. With --all or any filter they are a QUERY instead, as for `hansard sessions`.
+    Secrets are redacted unless --redact off says otherwise. Arguments are SESSIONs. With --all or any filter they are a QUERY instead, as for `hansard sessions`.
 
     Examples:
       hansard export @last --to session.html
@@ -82,43 +52,35 @@ def export(
       hansard export --all --table tool_calls --to calls.csv
       hansard export @last --to session.atif.json
     """
-    if not to:
+    if not request.to:
         raise UsageError("--to is empty; is a variable unset?")
-    if to == "-":
+    if request.to == "-":
         raise UsageError("export writes files; `hansard show SESSION --markdown|--html|--json` writes to stdout")
-    narrowed = bool(request.given() or request.text)
+    words = [str(word) for word in request.sessions or ()]
+    narrowed = bool(filters.given() or filters.text)
     if not words and not everything and not narrowed:
-        words = (choose_session(cli, None, missing=_MISSING),)
+        words = [choose_session(cli, None, missing=_MISSING)]
     from hansard.export.formats import TABULAR, find_format
 
-    form = find_format(form, to)
-    whole = everything and not words and not narrowed and form in TABULAR and not (request.debris and form == "csv")
+    form = find_format(request.format, str(request.to))
+    whole = everything and not words and not narrowed and form in TABULAR and not (filters.debris and form == "csv")
     settings = cli.settings()
-    with cli.reading(settings) as h:
+    with cli.reading(settings, outgoing=True) as h:
         chosen: list[Session] | None = None
         if not everything and not narrowed:
             chosen = _named(h, words)
         elif not whole:
-            chosen = list(h.sessions(replace(request, query=" ".join(words) or None, limit=None)).sessions)
+            chosen = list(h.sessions(replace(filters, query=" ".join(words) or None, limit=None)).sessions)
             if not chosen:
                 raise NotFound("no session matches")
         make_bar = CountBar if form in TABULAR else BytesBar
         with make_bar("Exporting", after=SLOW_SECONDS) as bar:
-            done = h.export(
-                chosen,
-                to,
-                format=form,
-                tables=tables,
-                timezone=zone_name or settings.timezone,
-                force=force,
-                prune=prune,
-                redact=redact,
-                progress=bar,
-            )
+            redact = settings.redact_outgoing
+            done = h.export(replace(request, sessions=chosen, format=form, redact=redact, progress=bar))
     _tell(cli, done)
 
 
-def _named(h: Hansard, words: tuple[str, ...]) -> list[Session]:
+def _named(h: Hansard, words: list[str]) -> list[Session]:
     try:
         found = [h.session(word) for word in words]
     except NotFound as error:
@@ -135,6 +97,8 @@ def _tell(cli: Context, done: Exported) -> None:
         if done.removed:
             counts.append(f"{done.removed:,} removed")
         cli.say([f"{', '.join(counts)}, {size(done.bytes)}, in {one_line(done.to)}"])
+        if done.redacted:
+            cli.say([f"{many(done.redacted, 'secret')} redacted; --redact off keeps them"])
         if done.not_included:
             note(f"not in files of this format: {'; '.join(done.not_included)}")
     for failure in done.failed[:_NAMED_AT_ONCE]:

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
-from hansard.cli.context import Command, Context, none_found, note, reads
-from hansard.cli.request_options import more_note, read_page, reversed_order, takes
+from hansard.cli.context import Command, Context, none_found, reads
+from hansard.cli.request_options import note_next, read_page, reversed_order, show_page, takes
 from hansard.errors import NotFound, UsageError
 from hansard.model.requests import FileHistoryRequest, FilesRequest, same_for
 from hansard.model.table import Column, Kind, Table
 from hansard.render.format import short
-from hansard.render.terminal.tables import draw_table
-from hansard.render.text import Paint, one_line
+from hansard.render.text import one_line
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
@@ -58,14 +57,15 @@ def files(
 ) -> None:
     """List the files that sessions changed, the latest first; with the PATH of one, its history.
 
-    WORDS must all be in the path. PATH is a file as tool calls name it, or relative to the current directory; part of a
-    path is enough if only one file matches.
+    WORDS must all be in the path; fields such as client:codex select calls. PATH is a file as tool calls name it, or
+    relative to the current directory; part of a path is enough if only one file matches.
 
     Examples:
       hansard files --since 7d
       hansard files parser --sort changes -n 10
       hansard files src/tide/parser.py
       hansard files src/tide/parser.py --diff
+      hansard files client:codex tool:apply_patch
       hansard files --project tidewater --json
     """
     request = replace(request, text=" ".join(words) or None)
@@ -76,12 +76,8 @@ def files(
             _show_history(cli, h, same_for(FileHistoryRequest, request, path=path, **limits), page, diff=diff)
             return
         found = read_page(h.files, reversed_order(request) if reverse else request, page)
-    if cli.as_json:
-        cli.emit(found)
-    elif found.files:
-        cli.say(draw_table(Table(_FILES, [_row(item) for item in found.files]), cli.width(), cli.paint(), cli.names))
-        if found.next_cursor is not None:
-            note(more_note(len(found.files), f"{found.total:,}", "files", page))
+    table = Table(_FILES, [_row(item) for item in found.files])
+    show_page(cli, found, found.files, lambda: cli.draw(table), "files", page)
     if not found.files:
         none_found("no file matches")
 
@@ -102,33 +98,25 @@ def _path(h: Hansard, request: FilesRequest, *, must: bool) -> str | None:
         return path
     ending = f"/{text.lstrip('/')}"
     found = h.files(same_for(FilesRequest, request, text=text, limit=200)).files
-    matching = [item.path for item in found if item.path.replace("\\", "/").endswith(ending)] or [
-        item.path for item in found
-    ]
+    paths = [item.path for item in found]
+    matching = [path for path in paths if path.replace("\\", "/").endswith(ending)] or paths
     if len(matching) == 1:
         return matching[0]
-    if must and matching:
+    if not must:
+        return None
+    if matching:
         raise UsageError(f"{len(matching)} files match {text!r}: use more of the path")
-    if must:
-        raise NotFound(f"no tool call names the file {text}")
-    return None
+    raise NotFound(f"no tool call names the file {text}")
 
 
 def _show_history(cli: Context, h: Hansard, request: FileHistoryRequest, page: int, *, diff: bool) -> None:
-    history = h.file_history(request)
-    for before in range(1, page):
-        if history.page.next_cursor is None:
-            raise NotFound(f"there is no page {page}: the last page is {before}")
-        history = h.file_history(replace(request, cursor=history.page.next_cursor))
-    if cli.as_json:
-        cli.emit(history)
-        return
-    cli.say(_lines(h, history, cli.width(), cli.paint(), diff=diff))
-    if history.page.next_cursor is not None:
-        note(more_note(len(history.page.calls), f"{history.page.total:,}", "calls", page))
+    history = read_page(h.file_history, request, page)
+    cli.answer(history, lambda: _lines(cli, h, history, diff=diff))
+    note_next(cli, history.page, history.page.calls, "calls", page)
 
 
-def _lines(h: Hansard, history: FileHistory, columns: int, paint: Paint, *, diff: bool) -> Iterator[str]:
+def _lines(cli: Context, h: Hansard, history: FileHistory, *, diff: bool) -> Iterator[str]:
+    paint = cli.paint()
     yield paint(one_line(history.path), "heading")
     yield paint(
         f"{short(history.changes)} changes, +{short(history.added)} -{short(history.removed)} lines,"
@@ -151,12 +139,12 @@ def _lines(h: Hansard, history: FileHistory, columns: int, paint: Paint, *, diff
         )
         for number, call in enumerate(calls)
     ]
-    header, *lines = draw_table(Table(_HISTORY, rows), columns, paint)
+    header, *lines = cli.draw(Table(_HISTORY, rows))
     yield header
     for line, call in zip(lines, calls, strict=True):
         yield line
         if diff and call.change is not None:
-            yield from _diff(h, call, columns, paint)
+            yield from _diff(cli, h, call)
 
 
 def _turns(h: Hansard, calls: Sequence[Call]) -> dict[int, str]:
@@ -173,17 +161,17 @@ def _turns(h: Hansard, calls: Sequence[Call]) -> dict[int, str]:
     return turns
 
 
-def _diff(h: Hansard, call: Call, columns: int, paint: Paint) -> Iterator[str]:
+def _diff(cli: Context, h: Hansard, call: Call) -> Iterator[str]:
     """What a call changed, as the record has it."""
     from hansard.render.terminal.parts import Board
     from hansard.thread.tool_views import view
 
-    read = h.listed_call(call)
+    read, paint = h.listed_call(call), cli.paint()
     if read is None:
         yield paint("    the change is no longer in the record", "dim")
         return
     shown = view(read, "")
-    board = Board(columns, paint.enabled).narrower(4)
+    board = Board(cli.width(), paint.enabled).narrower(4)
     for part in shown.results or shown.parts:
         yield from ("    " + line for line in board.part(part))
     yield ""

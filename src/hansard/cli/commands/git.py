@@ -11,7 +11,7 @@ import click
 from msgspec.structs import replace
 
 from hansard.cli.context import SLOW_SECONDS, Command, Context, note, reads
-from hansard.cli.request_options import takes
+from hansard.cli.request_options import note_rest, takes
 from hansard.errors import NotFound, UsageError
 from hansard.model.blame import LINES, line_range
 from hansard.model.store_requests import CommitsRequest
@@ -61,7 +61,7 @@ def git(
     if action == "hook":
         _hook(cli, target or "status", folder, yes=yes)
     elif action == "notes":
-        with cli.reading() as h:
+        with cli.reading(outgoing=True) as h:
             text = h.git_note(target or "HEAD", folder, write=write)
         cli.answer({"note": text, "written": write}, lambda: text.rstrip("\n").split("\n"))
     else:
@@ -70,7 +70,7 @@ def git(
 
 def _words(cli: Context, action: str, target: str, prefix: str) -> None:
     session = _from_hook() if target == "-" else target
-    with cli.reading() as h:
+    with cli.reading(outgoing=True) as h:
         try:
             found = h.git_words(session, prefix=prefix)
         except NotFound:
@@ -117,8 +117,8 @@ def _hook(cli: Context, step: str, folder: str, *, yes: bool) -> None:
     installed = mine(list_journals(home, PURPOSE))
     works = bool(installed) and is_installed(found)
     if step == "status":
-        told = f"The hook is {'installed' if works else 'not installed'} in {found.root}."
-        cli.emit({"repository": found.root, "installed": works}) if cli.as_json else cli.say([told])
+        status = {"repository": found.root, "installed": works}
+        cli.answer(status, lambda: [f"The hook is {'installed' if works else 'not installed'} in {found.root}."])
         return
     if step == "remove" and not installed:
         raise NotFound(f"the hook is not installed in {found.root}")
@@ -127,13 +127,8 @@ def _hook(cli: Context, step: str, folder: str, *, yes: bool) -> None:
         return
     changes = plan_hook(found) if step == "install" else None
     if not yes:
-        lines = (
-            preview(changes)
-            if changes is not None
-            else [f"restore {item.path}" for journal in installed for item in journal.steps]
-        )
-        cli.emit({"applied": False, "changes": lines}) if cli.as_json else cli.say(lines)
-        note("Nothing was changed. Run this again with --yes to make these changes.")
+        former = [f"restore {item.path}" for journal in installed for item in journal.steps]
+        cli.preview(former if changes is None else preview(changes))
         return
     with journals(home) as open_journals:
         undone: list[Undone] = []
@@ -238,11 +233,10 @@ def commits(cli: Context, request: CommitsRequest) -> None:
             found = clone if clone.commits else found
     if cli.as_json:
         cli.emit(found)
-    elif found.commits:
-        cli.say(commit_table(found.commits, cli.width(), cli.paint()))
-        if found.total > len(found.commits):
-            note(f"{len(found.commits):,} of {found.total:,} commits; --limit 0 shows all")
-    if not cli.as_json:
+    else:
+        if found.commits:
+            cli.say(commit_table(found.commits, cli.width(), cli.paint()))
+            note_rest(cli, found.commits, found.total, "commits")
         for address in found.pull_requests:
             cli.say([f"pull request  {one_line(address)}"])
     if not found.repositories:

@@ -54,8 +54,7 @@ _BATCH = 256  # lines written at once into a pipe
     "max_count",
     click.option("-n", "--line-number", is_flag=True, expose_value=False, help="Show line numbers (the default)."),
     click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Show at most N results in all."),
-    click.option("--session", "sessions", multiple=True, metavar="SESSION", help="Only in this session; repeatable."),
-    "project",
+    "sessions project",
     click.option(
         "--kind",
         "kinds",

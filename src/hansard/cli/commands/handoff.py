@@ -77,7 +77,7 @@ def handoff(
         return
     if to_file is not None:
         raise UsageError("--to-file is for briefs: add --brief")
-    with cli.reading() as h:
+    with cli.reading(outgoing=True) as h:
         found = config or h.handoff_directory(to, os.environ, os.path.expanduser("~"))
         place = os.path.realpath(os.path.expanduser(directory or h.session(name).cwd or os.getcwd()))
         if not os.path.isdir(place):
@@ -122,7 +122,7 @@ def _show(cli: Context, plan: NewSession, *, yes: bool) -> None:
 
 
 def _brief(cli: Context, name: str, tokens: int, to_file: str | None) -> None:
-    with cli.reading() as h:
+    with cli.reading(outgoing=True) as h:
         session = h.session(name)
         text = h.brief(name, tokens=tokens)
     if to_file is not None:

@@ -15,8 +15,8 @@ from hansard.render.format import many
 def import_(cli: Context, files: tuple[str, ...], client: str) -> None:
     """Store conversations from files: exports of ChatGPT and Claude.ai, histories of Aider, Amp, Continue and droid, trajectories (ATIF).
 
-    FILE is a file, a zip archive as it was downloaded, or a folder. Each conversation is kept byte for byte, and is in
-    every list, search and report from then on. Importing a newer export adds what is new; nothing is lost that it has no more.
+    FILE is a file, a zip archive as it was downloaded, or a folder. Each conversation is stored byte for byte, and is in
+    every list, search and report from then on. Importing a newer export adds what is new, and keeps what it no longer has.
 
     Examples:
       hansard import ~/Downloads/chatgpt-export.zip

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hansard.cli.context import Command, Context, note, reads, warn
+from hansard.cli.context import NOT_CHANGED, Command, Context, note, reads, warn
+from hansard.cli.request_options import YES
 from hansard.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @click.argument("old", required=False)
 @click.argument("new", required=False)
-@click.option("--yes", "-y", is_flag=True, help="Make the changes; otherwise they are only shown.")
+@YES
 @click.option(
     "--rename",
     is_flag=True,
@@ -73,10 +74,8 @@ def move(
     if not plan.folders:
         note(f"No root has a history folder for {plan.old}: only Hansard's own record changes.")
     cli.say(plan.lines)
-    if yes:
-        note(f"Moved. {plan.old} and {plan.new} now count as one project; `hansard move --undo --yes` undoes it.")
-    else:
-        note("Nothing was changed. Run this again with --yes to make these changes.")
+    moved = f"Moved. {plan.old} and {plan.new} now count as one project; `hansard move --undo --yes` undoes it."
+    note(moved if yes else NOT_CHANGED)
 
 
 def _undo(cli: Context, h: Hansard, old: str | None, yes: bool) -> None:
@@ -89,7 +88,7 @@ def _undo(cli: Context, h: Hansard, old: str | None, yes: bool) -> None:
         return
     if undone is None:
         cli.say([f"undo the {found.title}", *(f"restore {path}" for path in paths)])
-        note("Nothing was changed. Run this again with --yes to make these changes.")
+        note(NOT_CHANGED)
         return
     for line in undone.notes("what the move did"):
         note(line)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hansard.config import Settings
     from hansard.engine import Hansard
     from hansard.model.files import Coverage
+    from hansard.model.ledger import Budget
     from hansard.model.sessions import Activity, SessionPage
     from hansard.query.health import Status
     from hansard.render.format import ProjectNames
@@ -39,9 +40,7 @@ _COUNTS = (
 def overview(cli: Context) -> None:
     """Show the last days of the user's history, or of the demo if there is none."""
     settings = cli.settings()
-    with cli.engine(settings) as h:
-        empty = not h.roots and not has_store(h)
-    if empty:
+    if not settings.roots and not has_store(settings):
         from hansard.cli.commands.demo import scratch_demo
         from hansard.cli.context import no_roots
 
@@ -60,10 +59,12 @@ def show_overview(cli: Context, settings: Settings, *, demo: bool = False) -> No
         page = h.sessions(limit=_RECENT)
         answer = h.status(as_synced=True)
         counts = _counts(h, moment)
+        budgets = h.budgets(settings.limits, timezone=settings.timezone, now=moment) if settings.limits else []
+    said = {"demo": demo, "activity": counts, "sessions": page.sessions, "status": answer}
     cli.answer(
-        {"demo": demo, "activity": counts, "sessions": page.sessions, "status": answer},
+        {**said, "budgets": budgets} if settings.limits else said,
         lambda: _lines(
-            page, answer, counts, moment, cli.names, cli.width(), cli.paint(), demo=demo, coverage=cli.coverage
+            page, answer, counts, budgets, moment, cli.names, cli.width(), cli.paint(), demo=demo, coverage=cli.coverage
         ),
     )
     if demo:
@@ -85,6 +86,7 @@ def _lines(
     page: SessionPage,
     answer: Status,
     counts: dict[str, Activity],
+    budgets: list[Budget],
     moment: datetime,
     projects: ProjectNames,
     columns: int,
@@ -114,8 +116,13 @@ def _lines(
     ]
     yield from draw_table(Table(_COUNTS, rows), min(columns, 100), paint)
     yield ""
+    if pressing := [item for item in budgets if item.is_pressing]:
+        from hansard.render.terminal.costs import budget_lines
+
+        yield from budget_lines(pressing, projects, columns, paint)
+        yield ""
     if page.sessions:
-        yield from session_table(page.sessions, projects, columns, paint)
+        yield from draw_table(session_table(page.sessions), columns, paint, projects)
         if page.total > len(page.sessions):
             more = f"and {page.total - len(page.sessions):,} more"
             yield paint(more if demo else f"{more}: {program()} sessions", "dim")

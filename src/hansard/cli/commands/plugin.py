@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from hansard.cli.context import Command, Context, common, note
+from hansard.cli.context import Command, Context, common, note, warn
+from hansard.cli.hook.run import SECRETS
+from hansard.cli.request_options import YES
 from hansard.errors import HansardError, NotFound
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @click.argument("action", type=click.Choice(["install", "remove", "status"]), default="status")
-@click.option("--yes", "-y", is_flag=True, help="Make the changes; otherwise they are only shown.")
+@YES
 @click.option(
     "--config-dir", metavar="DIR", help="The client's config directory; by default CLAUDE_CONFIG_DIR or ~/.claude."
 )
@@ -28,11 +30,32 @@ if TYPE_CHECKING:
     help="Begin each new session with a summary of the last ones in its project; unchanged by default.",
 )
 @click.option(
+    "--budgets/--no-budgets",
+    default=None,
+    help="Warn or stop sessions when a budget of the configuration is passed; unchanged by default.",
+)
+@click.option(
+    "--secrets",
+    is_flag=False,
+    flag_value="warn",
+    type=click.Choice(SECRETS),
+    help="Warn before a secret goes into a prompt, a command or a file, or refuse it with --secrets=block; unchanged by default.",
+)
+@click.option("--no-secrets", is_flag=True, help="Without that.")
+@click.option(
     "--mcp-json", metavar="DIR", help="Only add the MCP server to DIR/.mcp.json, which other agents read too."
 )
 @common
 def plugin(
-    cli: Context, action: str, yes: bool, config_dir: str | None, briefing: bool | None, mcp_json: str | None
+    cli: Context,
+    action: str,
+    yes: bool,
+    config_dir: str | None,
+    briefing: bool | None,
+    budgets: bool | None,
+    secrets: str | None,
+    no_secrets: bool,
+    mcp_json: str | None,
 ) -> None:
     """Install or remove the Claude Code plugin: hooks, an MCP server, a skill and slash commands.
 
@@ -43,7 +66,8 @@ def plugin(
     Examples:
       hansard plugin install           show what would change
       hansard plugin install --yes
-      hansard plugin install --briefing --yes
+      hansard plugin install --briefing --budgets --yes
+      hansard plugin install --secrets=block --yes
       hansard plugin install --mcp-json ~/src/project --yes
       hansard plugin status
       hansard plugin remove --yes
@@ -51,6 +75,7 @@ def plugin(
     from hansard.cli import plugin as installing
 
     home = os.path.realpath(cli.settings().home)
+    parts: dict[str, Any] = {"briefing": briefing, "budgets": budgets, "secrets": "" if no_secrets else secrets}
     if action == "status":
         status = installing.plugin_status(home, config_dir, os.environ)
         cli.answer(status, lambda: _status_lines(status))
@@ -72,19 +97,19 @@ def plugin(
     if action == "remove" and not mine(known):
         raise NotFound(_not_installed(known, mcp_json))
     if not yes:
-        changes = _plan(home, config_dir, briefing, mcp_json) if action == "install" else None
+        changes = _plan(home, config_dir, parts, mcp_json) if action == "install" else None
         _preview(cli, changes, mine(known))
         return
     with journals(home) as open_journals:
         _tell_recovered(open_journals)
         if action == "install":
-            changes = _plan(home, config_dir, briefing, mcp_json)  # raises before anything is undone
-            briefing = bool(changes.facts.get("briefing"))
+            changes = _plan(home, config_dir, parts, mcp_json)  # raises before anything is undone
+            parts = installing.chosen_parts(changes.facts)
         undone = [open_journals.undo(journal) for journal in reversed(mine(open_journals.find(purpose)))]
         if action == "install":
             if failed := [problem for item in undone for problem in item.failed]:
                 raise HansardError(f"the installed plugin cannot be replaced: {'; '.join(failed)}")
-            open_journals.apply(_plan(home, config_dir, briefing, mcp_json))
+            open_journals.apply(_plan(home, config_dir, parts, mcp_json))
     _tell_done(cli, action, undone)
 
 
@@ -97,12 +122,13 @@ def _not_installed(known: list[Journal], mcp_json: str | None) -> str:
     return "the plugin is not installed"
 
 
-def _plan(home: str, config_dir: str | None, briefing: bool | None, mcp_json: str | None) -> ChangeSet:
+def _plan(home: str, config_dir: str | None, parts: dict[str, Any], mcp_json: str | None) -> ChangeSet:
     from hansard.cli import plugin as installing
 
     if mcp_json:
         return installing.plan_mcp_json(home, mcp_json)
-    return installing.plan_plugin(home, installing.config_directory(config_dir, os.environ), briefing=briefing)
+    config = installing.config_directory(config_dir, os.environ)
+    return installing.plan_plugin(home, config, **parts)
 
 
 def _preview(cli: Context, changes: ChangeSet | None, installed: list[Journal]) -> None:
@@ -110,31 +136,21 @@ def _preview(cli: Context, changes: ChangeSet | None, installed: list[Journal]) 
 
     written = {step.path for step in changes.steps} if changes is not None else set()
     lines = [f"restore {step.path}" for journal in installed for step in journal.steps if step.path not in written]
-    if changes is not None:
-        lines += preview(changes)
-    if cli.as_json:
-        cli.emit({"applied": False, "changes": lines})
-        return
-    cli.say(lines)
-    note("Nothing was changed. Run this again with --yes to make these changes.")
+    cli.preview(lines + (preview(changes) if changes is not None else []))
 
 
 def _tell_recovered(open_journals: Journals) -> None:
     for item in open_journals.recovered:
-        if item.failed:
-            note(f"hansard: {item.title}: an earlier run was interrupted; not all of its changes could be undone")
-        else:
-            note(f"hansard: {item.title}: an earlier run was interrupted; its changes were undone")
+        what = "not all of its changes could be undone" if item.failed else "its changes were undone"
+        warn(f"{item.title}: an earlier run was interrupted; {what}")
         for problem in item.failed:
-            note(f"hansard: {problem}")
+            warn(problem)
 
 
 def _tell_done(cli: Context, action: str, undone: list[Undone]) -> None:
-    merged = [path for item in undone for path in item.merged]
-    left = [path for item in undone for path in item.left]
-    failed = [problem for item in undone for problem in item.failed]
+    kept = {name: [one for item in undone for one in getattr(item, name)] for name in ("merged", "left", "failed")}
     if cli.as_json:
-        cli.emit({"applied": True, "action": action, "merged": merged, "left": left, "failed": failed})
+        cli.emit({"applied": True, "action": action, **kept})
         return
     for item in undone:
         for line in item.notes("the plugin's own part"):
@@ -142,7 +158,7 @@ def _tell_done(cli: Context, action: str, undone: list[Undone]) -> None:
     if action == "install":
         cli.say(["Installed. Restart Claude Code to use it; `hansard plugin remove --yes` undoes it."])
     else:
-        cli.say(["Removed." if merged or left or failed else "Removed; every file is as it was before."])
+        cli.say(["Removed." if any(kept.values()) else "Removed; every file is as it was before."])
 
 
 def _status_lines(found: PluginStatus) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,17 +12,15 @@ from msgspec.structs import replace
 
 from hansard.cli.arguments import FreeTextCommand
 from hansard.cli.context import Context, note, now, reads
-from hansard.cli.request_options import limit_option, more_note, read_page, takes, typed_query
+from hansard.cli.request_options import limit_option, read_page, show_page, takes, typed_query
 from hansard.model.requests import PromptsRequest
 from hansard.model.table import Column, Kind, Table
 from hansard.render.format import full as in_full
 from hansard.render.format import many, project_name, prompt_counts
-from hansard.render.terminal.tables import draw_table
 from hansard.render.text import Paint, clean, fit, one_line, short_id, wrap
 
 if TYPE_CHECKING:
     from hansard.model.search import Prompt
-    from hansard.render.format import ProjectNames
 
 _SHOWN = 400  # characters of a prompt on one line
 _INDENT = 2
@@ -62,14 +60,14 @@ def prompts(cli: Context, request: PromptsRequest, full: bool, page: int) -> Non
     query = typed_query()
     with cli.reading() as h:
         found = read_page(h.prompts, request, page)
-    if cli.as_json:
-        cli.emit(found)
-    elif found.prompts and full:
-        cli.say(_texts(found.prompts, cli.names, cli.width(), cli.paint(), _words(query)))
-    elif found.prompts:
-        cli.say(_table(found.prompts, cli.names, cli.width(), cli.paint(), _words(query), unique=request.unique))
-    if found.prompts and found.next_cursor is not None and not cli.as_json:
-        note(more_note(len(found.prompts), f"{found.total:,}", f"listed ({prompt_counts(found)})", page))
+
+    def lines() -> Iterable[str]:
+        words = _words(query)
+        if full:
+            return _texts(cli, found.prompts, words)
+        return cli.draw(_table(cli, found.prompts, words, unique=request.unique))
+
+    show_page(cli, found, found.prompts, lines, f"listed ({prompt_counts(found)})", page)
     if not found.prompts:
         note("hansard: no prompt matches" if found.total == 0 else "hansard: no more prompts")
         if typo := prompts.meant(query):
@@ -97,18 +95,11 @@ def _excerpt(text: str, words: re.Pattern[str] | None) -> str:
     return f"… {text[start:]}" if start else text
 
 
-def _table(
-    found: Sequence[Prompt],
-    names: ProjectNames,
-    columns: int,
-    paint: Paint,
-    words: re.Pattern[str] | None,
-    *,
-    unique: bool,
-) -> list[str]:
+def _table(cli: Context, found: Sequence[Prompt], words: re.Pattern[str] | None, *, unique: bool) -> Table:
     shown = [column for column in _COLUMNS if unique or column.title != "TIMES"]
     if words is not None:
-        shown = [replace(one, mark=partial(_marked, words, paint)) if one.title == "PROMPT" else one for one in shown]
+        mark = partial(_marked, words, cli.paint())
+        shown = [replace(one, mark=mark) if one.title == "PROMPT" else one for one in shown]
     if all(prompt.session_kept for prompt in found):
         shown.pop()
     rows = []
@@ -117,27 +108,26 @@ def _table(
             "WHEN": prompt.at,
             "ID": prompt.session_id,
             "PROJECT": prompt.project,
-            "PROMPT": (_excerpt(prompt.text, words) or "(empty)")[: max(_SHOWN, columns)],
+            "PROMPT": (_excerpt(prompt.text, words) or "(empty)")[: max(_SHOWN, cli.width())],
             "TIMES": prompt.times,
             "": None if prompt.session_kept else "lost",
         }
         rows.append([cells[column.title] for column in shown])
-    return draw_table(Table(shown, rows), columns, paint, names)
+    return Table(shown, rows)
 
 
 def _marked(words: re.Pattern[str], paint: Paint, text: str) -> str:
     return words.sub(lambda match: paint(match[0], "match"), text)
 
 
-def _texts(
-    found: Sequence[Prompt], names: ProjectNames, columns: int, paint: Paint, words: re.Pattern[str] | None
-) -> Iterator[str]:
+def _texts(cli: Context, found: Sequence[Prompt], words: re.Pattern[str] | None) -> Iterator[str]:
+    columns, paint = cli.width(), cli.paint()
     for number, prompt in enumerate(found):
         if number:
             yield ""
         facts = [
             in_full(prompt.at),
-            project_name(prompt.project, names),
+            project_name(prompt.project, cli.names),
             short_id(prompt.session_id or ""),
             prompt.source if prompt.source not in ("prompt", "history") else "",
             f"typed {many(prompt.times, 'time')}" if prompt.times > 1 else "",

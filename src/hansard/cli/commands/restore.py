@@ -7,48 +7,40 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from hansard.cli.arguments import choose_session
 from hansard.cli.context import SLOW_SECONDS, Command, Context, none_found, note, reads, warn
 from hansard.cli.output.progress import BytesBar
-from hansard.cli.request_options import takes
+from hansard.cli.request_options import note_rest, takes
 from hansard.errors import NotFound, UsageError, WouldOverwrite
 from hansard.model.serialize import plain
-from hansard.model.store_requests import LostSessionsRequest
+from hansard.model.store_requests import LostSessionsRequest, RestoreRequest
 from hansard.render.format import many, size
 from hansard.render.text import fit_path, one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from hansard.model.files import RestoreItem
 
 
 @click.command(cls=Command)
 @click.argument("names", metavar="SESSION...", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Restore everything.")
-@click.option(
-    "--to",
-    required=True,
-    metavar="DIR",
-    help="Target directory; with a Claude config directory, sessions go back in place.",
+@takes(
+    RestoreRequest,
+    click.option("--all", "everything", is_flag=True, help="Restore everything."),
+    "to",
+    click.option("--dry-run", is_flag=True, help="Only show what would be written."),
+    click.option("--overwrite", is_flag=True, help="Replace existing files that differ."),
+    "all_generations",
+    click.option(
+        "--touch", is_flag=True, help="Give the files today's date, so that the client does not clean them up."
+    ),
 )
-@click.option("--dry-run", is_flag=True, help="Only show what would be written.")
-@click.option("--overwrite", is_flag=True, help="Replace existing files that differ.")
-@click.option(
-    "--all-generations",
-    is_flag=True,
-    help="Include other generations of rewritten files, with a number appended to the name.",
-)
-@click.option("--touch", is_flag=True, help="Give the files today's date, so that the client does not clean them up.")
 @reads
 def restore(
-    cli: Context,
-    names: tuple[str, ...],
-    everything: bool,
-    to: str,
-    dry_run: bool,
-    overwrite: bool,
-    all_generations: bool,
-    touch: bool,
+    cli: Context, request: RestoreRequest, everything: bool, dry_run: bool, overwrite: bool, touch: bool
 ) -> None:
     """Write sessions back as files, byte for byte, with their subagents and side files.
 
@@ -61,25 +53,22 @@ def restore(
       hansard restore 3f2a91c0 --to ~/.claude --touch      so that `claude --resume` finds it again
       hansard restore --all --to /backup/claude
     """
-    if everything and names:
+    cli.must_not_redact("restore")
+    if everything and request.names:
         raise UsageError("--all cannot be used with session names")
-    if not everything and not names:
+    names: Iterable[str] | None = None if everything else request.names
+    if not everything and not request.names:
         names = (choose_session(cli, None, missing="name the sessions to restore, or use --all"),)
+    to = request.to
     with cli.reading() as h:
-        items = h.plan_restore(None if everything else names, to, all_generations=all_generations)
+        items = h.plan_restore(replace(request, names=names))
         if not items:
             raise NotFound("nothing to restore: the store is empty")
-        days = None if touch else h.cleanup_days(items, to)
-        if days is not None:
-            warn(
-                f"some files are older than {days} days: the client's next clean-up will delete them unless you add --touch"
-            )
+        if not touch:
+            warn_of_cleanup(h.cleanup_days(items, to))
         for item in items:
             if item.unproven_from is not None:
-                warn(
-                    f"{one_line(item.target)}: unproven from byte {item.unproven_from:,} on: the file was being written while it was"
-                    " read, and may never have held all of these bytes at once"
-                )
+                warn(f"{one_line(item.target)}: {_unproven(item.unproven_from)}")
         if dry_run:
             _tell_plan(cli, to, items)
             return
@@ -88,24 +77,32 @@ def restore(
                 done = h.restore(items, overwrite=overwrite, touch=touch, progress=bar)
             except WouldOverwrite as error:
                 raise WouldOverwrite(f"{error} --dry-run lists such files, --overwrite replaces them.") from error
-    if cli.as_json:
-        cli.emit(
-            {
-                "to": to,
-                "dry_run": False,
-                "written": done.written,
-                "same": done.same,
-                "bytes": done.bytes,
-                "files": _described(items),
-            }
-        )
-        return
     same = f"; {many(done.same, 'file was', 'files were')} already there" if done.same else ""
-    cli.say([f"{many(done.written, 'file')}, {size(done.bytes)}, written to {one_line(to)}{same}"])
+    cli.answer(
+        _as_json(to, items, done.written, done.same, done.bytes),
+        lambda: [f"{many(done.written, 'file')}, {size(done.bytes)}, written to {one_line(to)}{same}"],
+    )
 
 
-def _described(items: list[RestoreItem]) -> list[dict[str, object]]:
-    return [
+def _unproven(start: int) -> str:
+    return (
+        f"unproven from byte {start:,} on: the file was being written while it was read, and may never have held"
+        " all of these bytes at once"
+    )
+
+
+def warn_of_cleanup(days: int | None) -> None:
+    """Warn if restored files are older than the clean-up period."""
+    if days:
+        warn(
+            f"some files are older than {days} days: the client's next clean-up will delete them unless you add --touch"
+        )
+
+
+def _as_json(
+    to: str, items: list[RestoreItem], written: int, same: int, bytes_: int, would_write: int | None = None
+) -> dict[str, object]:
+    files = [
         {
             "path": item.path,
             "target": item.target,
@@ -116,23 +113,16 @@ def _described(items: list[RestoreItem]) -> list[dict[str, object]]:
         }
         for item in items
     ]
+    planned = {} if would_write is None else {"would_write": would_write}
+    said = {"to": to, "dry_run": would_write is not None, "written": written, "same": same, "bytes": bytes_}
+    return {**said, **planned, "files": files}
 
 
 def _tell_plan(cli: Context, to: str, items: list[RestoreItem]) -> None:
     counts = Counter(item.action.value for item in items)
     if cli.as_json:
         writes = sum(item.bytes for item in items if item.action.value != "same")
-        cli.emit(
-            {
-                "to": to,
-                "dry_run": True,
-                "written": 0,
-                "same": counts["same"],
-                "bytes": 0,
-                "would_write": writes,
-                "files": _described(items),
-            }
-        )
+        cli.emit(_as_json(to, items, 0, counts["same"], 0, writes))
         return
     words = {"write": "write", "same": "there", "differs": "DIFFERS", "impossible": "CANNOT"}
     columns = cli.width() - 22
@@ -199,8 +189,7 @@ def _list(cli: Context, request: LostSessionsRequest) -> None:
         cli.emit(found)
     elif found.sessions:
         cli.say(lost_table(found.sessions, cli.width(), cli.paint(), cli.names))
-        if found.total > len(found.sessions):
-            note(f"{len(found.sessions):,} of {found.total:,} lost sessions; --limit 0 shows all")
+        note_rest(cli, found.sessions, found.total, "lost sessions")
         note("These sessions have no transcript; `hansard recover SESSION` shows a reconstruction.")
     if not found.sessions:
         none_found("no lost session matches")
@@ -226,15 +215,13 @@ def cat(cli: Context, name: str | None, generation: int | None) -> None:
       hansard cat 3f2a91c0 --generation 1 > before.jsonl
       hansard cat agent-a497335b28b4899ad --json
     """
+    cli.must_not_redact("cat")
     name = choose_session(cli, name)
     with cli.reading() as h:
         id_, transcript = h.find_transcript(name, generation=generation)
         unproven_from = h.unproven_from(id_)
         if unproven_from is not None:
-            warn(
-                f"unproven from byte {unproven_from:,} on: the file was being written while it was read, and may never have held"
-                " all of these bytes at once"
-            )
+            warn(_unproven(unproven_from))
         pieces = h.cat(name, generation=generation)
         if not cli.as_json:
             stream = sys.stdout.buffer

@@ -59,12 +59,24 @@ def search(cli: Context, request: SearchRequest, grouping: str | None, count: bo
         with cli.reading() as h:
             _count(cli, h.count(replace(request, limit=1)))
         return
-    by_session = grouping == "session" if grouping is not None else not cli.as_json
-    request = replace(request, group=by_session, limit=request.limit or (_SESSIONS if by_session else _HITS))
+    request = grouped(cli, request, grouping)
     with cli.reading() as h:
         found = read_page(h.search, request, page)
+    show_found(cli, found, request, page, search, otherwise="search the verbatim text: hansard grep REGEX")
+
+
+def grouped(cli: Context, request: SearchRequest, grouping: str | None) -> SearchRequest:
+    """The request with hits by session or one by one, as it was asked for or is usual, and with the usual limit."""
+    by_session = grouping == "session" if grouping is not None else not cli.as_json
+    return replace(request, group=by_session, limit=request.limit or (_SESSIONS if by_session else _HITS))
+
+
+def show_found(
+    cli: Context, found: SearchPage, request: SearchRequest, page: int, command: FreeTextCommand, *, otherwise: str = ""
+) -> None:
+    """Show what a search found; without anything exit with 1, and say what else to try."""
     if cli.as_json:
-        optional = {"sessions": by_session, "facets": request.facets, "partial": found.partial is not None}
+        optional = {"sessions": request.group, "facets": request.facets, "partial": found.partial is not None}
         cli.emit({key: value for key, value in plain(found).items() if optional.get(key, True)})
     elif found.hits or found.found_notes:
         _show(cli, found, found.facets)
@@ -73,11 +85,11 @@ def search(cli: Context, request: SearchRequest, grouping: str | None, count: bo
         if request.cursor is not None:
             warn("no more results")
         elif found.partial is not None:
-            warn("\n".join((*found.notes, *filter(None, [search.meant(typed_query())]), f"{found.partial.heading}:")))
+            warn("\n".join((*found.notes, *filter(None, [command.meant(typed_query())]), f"{found.partial.heading}:")))
             if not cli.as_json:
                 _show(cli, found.partial)
         else:
-            warn(_nothing(request.query, typed_query(), found.notes))
+            warn(_nothing(request.query, command.meant(typed_query()), found.notes, otherwise))
         raise click.exceptions.Exit(1)
 
 
@@ -121,7 +133,7 @@ def _tell(cli: Context, page: SearchPage, number: int) -> None:
         note(f"{len(page.hits):,} of {total} matches{inside}; --page {number + 1} shows the next")
 
 
-def _nothing(text: str, query: tuple[str, ...], notes: tuple[str, ...]) -> str:
+def _nothing(text: str, typo: str, notes: tuple[str, ...], otherwise: str) -> str:
     """What to try when nothing was found."""
     plain_words = [word for word in text.split() if word.isalpha() and word not in ("OR", "AND", "NOT")]
     if '"' in text:
@@ -131,9 +143,9 @@ def _nothing(text: str, query: tuple[str, ...], notes: tuple[str, ...]) -> str:
         hints.append(" OR ".join(plain_words[:2]))
     hints.append(f"{plain_words[-1]}*" if plain_words else "wor* for a prefix")
     shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
-    lines = f"nothing matches {shown!r}"
-    if typo := search.meant(query):
-        lines += f"\n{typo}"
-    if notes:
-        return "\n".join((lines, *notes, "To search the verbatim text: hansard grep REGEX"))
-    return f"{lines}\nTry {', '.join(hints)}, or search the verbatim text: hansard grep REGEX"
+    lines = [f"nothing matches {shown!r}", *filter(None, [typo]), *notes]
+    if not notes:
+        lines.append(f"Try {', '.join(hints)}" + (f", or {otherwise}" if otherwise else ""))
+    elif otherwise:
+        lines.append(f"To {otherwise}")
+    return "\n".join(lines)

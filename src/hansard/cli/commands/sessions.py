@@ -8,26 +8,25 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hansard.cli.arguments import QueryCommand, choose_session
-from hansard.cli.context import Command, Context, none_found, note, reads
+from hansard.cli.context import Command, Context, none_found, reads
 from hansard.cli.output.session_table import session_table
 from hansard.cli.request_options import (
     SESSION_FILTERS,
     limit_option,
-    more_note,
+    note_rest,
     read_page,
     reversed_order,
+    show_page,
     sort_option,
     takes,
 )
 from hansard.model.requests import ProjectsRequest, SessionsRequest
 from hansard.model.table import Column, Cost, Kind, Table
 from hansard.render.format import many, project_name
-from hansard.render.terminal.tables import draw_table
-from hansard.render.text import Paint, one_line, short_id, wrap
+from hansard.render.text import one_line, short_id, wrap
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Project, Related
-    from hansard.render.format import ProjectNames
 
 
 @click.command(cls=QueryCommand)
@@ -50,12 +49,9 @@ def sessions(cli: Context, request: SessionsRequest, reverse: bool, page: int) -
     with cli.reading(early=True) as h:
         found = read_page(h.sessions, reversed_order(request) if reverse else request, page)
         progress = h.sync_progress()
-    if cli.as_json:
-        cli.emit(found)
-    elif found.sessions:
-        cli.say(session_table(found.sessions, cli.names, cli.width(), cli.paint()))
-        if found.next_cursor is not None:
-            note(more_note(len(found.sessions), f"{found.total:,}", "sessions", page))
+        secrets = {} if cli.as_json else h.secret_counts()
+    listed = found.sessions
+    show_page(cli, found, listed, lambda: cli.draw(session_table(listed, secrets=secrets)), "sessions", page)
     if not found.sessions:
         cli.tell_coverage()
         none = f"no sessions so far: {progress.words}" if progress else "no session matches"
@@ -92,7 +88,7 @@ _SORTS: dict[str, Callable[[Project], Any]] = {
 @takes(ProjectsRequest, "since until", sort_option(_SORTS, "last"), "reverse", limit_option(0))
 @reads
 def projects(cli: Context, request: ProjectsRequest, sort: str, reverse: bool, limit: int) -> None:
-    """List projects and what happened in them; TEXT is a part of the path.
+    """List projects and what happened in them; TEXT is a part of the path, or fields such as client:codex.
 
     Examples:
       hansard projects
@@ -114,10 +110,8 @@ def projects(cli: Context, request: ProjectsRequest, sort: str, reverse: bool, l
     if cli.as_json:
         cli.emit({"projects": found})
     elif found:
-        rows = [_project_row(item) for item in found]
-        cli.say(draw_table(Table(_PROJECTS, rows), cli.width(), cli.paint(), cli.names))
-    if len(found) < total and not cli.as_json:
-        note(f"{len(found):,} of {total:,} projects; --limit 0 shows all")
+        cli.say(cli.draw(Table(_PROJECTS, [_project_row(item) for item in found])))
+    note_rest(cli, found, total, "projects")
     if not found:
         none_found("no project matches")
 
@@ -171,19 +165,20 @@ def related(cli: Context, session: str | None, limit: int) -> None:
     if cli.as_json:
         cli.emit({"session": chosen, "related": found})
     elif found:
-        cli.say(_lines(found, cli.names, cli.width(), cli.paint()))
+        cli.say(_lines(cli, found))
     if not found:
         title = one_line(chosen.title[:60]) or short_id(chosen.session_id)
         none_found(f"no session is related to {title!r}")
 
 
-def _lines(found: Sequence[Related], names: ProjectNames, columns: int, paint: Paint) -> Iterator[str]:
+def _lines(cli: Context, found: Sequence[Related]) -> Iterator[str]:
+    paint = cli.paint()
     rows = [(one.ended_at, one.session_id, one.project, one.title) for one in (item.session for item in found)]
-    header, *lines = draw_table(Table(_COLUMNS, rows), columns, paint, names)
+    header, *lines = cli.draw(Table(_COLUMNS, rows))
     yield header
     for line, item in zip(lines, found, strict=True):
         yield line
-        yield from (paint(_INDENT + piece, "dim") for piece in wrap(_why(item), columns - len(_INDENT)))
+        yield from (paint(_INDENT + piece, "dim") for piece in wrap(_why(item), cli.width() - len(_INDENT)))
 
 
 def _why(item: Related) -> str:

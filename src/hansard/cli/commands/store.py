@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from hansard.cli.context import Command, Context, closed_roots, common, has_store, no_roots, now, reads, warn
+from hansard.cli.context import Command, Context, closed_roots, common, has_store, no_roots, note, now, reads, warn
 from hansard.cli.output.progress import SyncBar
 from hansard.errors import HansardError, Incomplete, NotFound, SourceUnreadable, StoreBusy, UsageError
 from hansard.render.format import describe_unread, incomplete, many, odd_lines, size
@@ -72,6 +72,8 @@ def report_sync(cli: Context, report: SyncReport) -> None:
         raise StoreBusy(BUSY)
     for line in report.unreadable:
         warn(f"cannot read {one_line(line)}")
+    if report.unfinished:
+        warn(f"bytes of something that was forgotten may still be on the disk: {report.unfinished}")
     if links := report.unfollowed_links:
         leads = "points outside its root and is" if links == 1 else "point outside their root and are"
         warn(f"{many(links, 'link')} {leads} not followed: see `hansard doctor`")
@@ -107,16 +109,30 @@ def status(cli: Context) -> None:
 
 
 @click.command(cls=Command)
+@click.option("--fix", is_flag=True, help="Show which of Hansard's own files others can read; with --yes, close them.")
+@click.option("--sources", is_flag=True, help="With --fix: also the directories that the clients' histories are in.")
+@click.option("--yes", "-y", is_flag=True, help="With --fix: change the modes; otherwise they are only shown.")
+@click.option("--undo", is_flag=True, help="Give the directories of clients the modes back that --fix changed.")
 @reads
-def doctor(cli: Context) -> None:
+def doctor(cli: Context, fix: bool, sources: bool, yes: bool, undo: bool) -> None:
     """Look for problems: the store's health, permissions, bad lines, unknown records and fields.
 
-    Exits with 1 if there are errors; notes and warnings do not count.
+    Exits with 1 if there are errors; notes and warnings do not count. --fix closes files to other users of this machine, with
+    --yes only.
 
     Examples:
       hansard doctor
       hansard doctor --json
+      hansard doctor --fix
+      hansard doctor --fix --sources --yes
     """
+    if (sources or yes) and not fix:
+        raise UsageError("--sources and --yes belong to --fix")
+    if fix or undo:
+        if fix and undo:
+            raise UsageError("--fix and --undo cannot be used together")
+        _undo_fix(cli) if undo else _fix_modes(cli, sources=sources, yes=yes)
+        return
     from hansard.query.health import Diagnosis, Finding
 
     try:
@@ -136,6 +152,40 @@ def doctor(cli: Context) -> None:
         cli.say(doctor_lines(answer, cli.width(), cli.paint()))
     if not answer.is_healthy:
         raise click.exceptions.Exit(1)
+
+
+def _fix_modes(cli: Context, *, sources: bool, yes: bool) -> None:
+    """Show or change the modes of what others can read."""
+    import os
+
+    from hansard.changes.modes import close_to_others, plan_modes
+
+    if os.name == "nt":
+        raise UsageError("on Windows files have no such modes")
+    with cli.engine() as h:
+        plan = plan_modes(h.home, [root.path for root in h.roots] if sources else ())
+        if yes:
+            close_to_others(h.home, plan)
+    found = many(len(plan), "file or folder", "files and folders")
+    lines = [f"{change.mode} -> {change.new_mode}  {one_line(change.path)}" for change in plan]
+    last = f"{found} open to others" if plan else "only you can read these"
+    cli.answer({"changes": plan, "is_done": yes}, lambda: [*lines, last])
+    if plan and not yes:
+        note("nothing was changed: add --yes")
+
+
+def _undo_fix(cli: Context) -> None:
+    """Give source directories their modes back."""
+    from hansard.changes.modes import undo_modes
+
+    undone = undo_modes(cli.settings().home)
+    if not undone:
+        raise NotFound("no directory of a client was changed")
+    cli.answer({"undone": undone}, lambda: [f"restored {one_line(path)}" for one in undone for path in one.restored])
+    for line in (line for one in undone for line in one.notes("the mode")):
+        note(line)
+    if failed := [problem for one in undone for problem in one.failed]:
+        raise HansardError(f"not all modes could be restored: {'; '.join(failed)}")
 
 
 @click.command(cls=Command)

@@ -10,12 +10,12 @@ import click
 from msgspec.structs import replace
 
 from hansard.cli.arguments import QueryCommand
-from hansard.cli.context import Context, none_found, note, now, reads
+from hansard.cli.context import Context, none_found, now, reads
 from hansard.cli.request_options import (
     LEDGER_FILTERS,
     filter_line,
     limit_option,
-    more_note,
+    note_next,
     read_page,
     sort_option,
     takes,
@@ -26,8 +26,7 @@ from hansard.model.calls import TOOL_SORTS
 from hansard.model.requests import CallsRequest, ToolsRequest, same_for
 from hansard.model.table import Column, Kind, Table
 from hansard.render.format import tool_name
-from hansard.render.terminal.tables import draw_table
-from hansard.render.text import Paint, one_line
+from hansard.render.text import one_line
 
 if TYPE_CHECKING:
     from hansard.model.calls import Call, ToolReport, ToolSums
@@ -112,13 +111,12 @@ def tools(
     if cli.as_json:
         cli.emit(report if found is None else {"tool": report.totals, "calls": found})
     elif report.totals.calls:
-        filters = filter_line(words)
-        lines = [*_tool_table(report, cli.width(), cli.paint(), total=name is None), *map(one_line, filters)]
+        lines = [*cli.draw(_tool_table(report, total=name is None)), *map(one_line, filter_line(words))]
         if found is not None and found.calls:
-            lines += ["", *_call_table(found.calls, cli.width(), cli.paint())]
+            lines += ["", *cli.draw(_call_table(found.calls))]
         cli.say(lines)
-        if found is not None and found.next_cursor is not None:
-            note(more_note(len(found.calls), f"{found.total:,}", "calls", page))
+        if found is not None:
+            note_next(cli, found, found.calls, "calls", page)
     if not report.totals.calls or (found is not None and not found.calls):
         none_found("no call matches")
 
@@ -155,11 +153,11 @@ def _sorted(report: ToolReport, sort: str, limit: int | None, *, reverse: bool) 
     return replace(report, tools=tuple(tools[: limit or None]))
 
 
-def _tool_table(report: ToolReport, columns: int, paint: Paint, *, total: bool) -> list[str]:
+def _tool_table(report: ToolReport, *, total: bool) -> Table:
     rows = [_row(sums, tool_name(sums.tool)) for sums in report.tools]
     if total:
         rows.append(_row(report.totals, "Total"))
-    return draw_table(Table(_TOOLS, rows), columns, paint)
+    return Table(_TOOLS, rows)
 
 
 def _row(sums: ToolSums, name: str) -> tuple[Any, ...]:
@@ -178,17 +176,9 @@ def _row(sums: ToolSums, name: str) -> tuple[Any, ...]:
     )
 
 
-def _call_table(calls: Sequence[Call], columns: int, paint: Paint) -> list[str]:
-    shown = _CALLS if any(call.output for call in calls) else _CALLS[:-1]
-    rows = [
-        (
-            call.at,
-            call.session_id,
-            "✗" if call.is_error else None,
-            call.duration_ms,
-            call.subject or call.path,
-            call.output,
-        )
-        for call in calls
-    ]
-    return draw_table(Table(shown, rows), columns, paint)
+def _call_table(calls: Sequence[Call]) -> Table:
+    rows = []
+    for call in calls:
+        failed = "✗" if call.is_error else None
+        rows.append((call.at, call.session_id, failed, call.duration_ms, call.subject or call.path, call.output))
+    return Table(_CALLS if any(call.output for call in calls) else _CALLS[:-1], rows)

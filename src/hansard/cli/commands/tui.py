@@ -41,9 +41,8 @@ def tui(cli: Context, pick: str | None) -> None:
     if cli.as_json and not pick:
         raise UsageError("--json needs --pick")
     settings = cli.settings()
-    with cli.engine(settings) as h:
-        if not h.roots and not has_store(h):
-            raise no_roots()
+    if not settings.roots and not has_store(settings):
+        raise no_roots()
     outcome = start_app(cli, settings, picks=pick or "", purpose="pick" if pick == "session" else "")
     if pick:
         _print(cli, outcome, pick)

@@ -12,24 +12,28 @@ from msgspec.structs import replace
 from hansard.cli.arguments import QueryCommand
 from hansard.cli.context import Command, Context, none_found, note, now, reads
 from hansard.cli.request_options import (
+    CSV,
     LEDGER_FILTERS,
     OFFLINE,
+    ORDER,
     filter_line,
     limit_option,
-    period_of,
+    note_rest,
     takes,
     typed_query,
+    zone_of,
 )
 from hansard.errors import UsageError
 from hansard.model.requests import DIMENSIONS, ExplainRequest, UsageRequest
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import date
 
-    from hansard.cli.request_options import Period
     from hansard.config import Settings
-    from hansard.model.ledger import Budget, UsageReport, UsageRow
+    from hansard.model.calendar import Zone
+    from hansard.model.ledger import Budget, UsageReport
     from hansard.render.format import ProjectNames
 
 
@@ -44,9 +48,9 @@ _DRAWN_BY = {None: "day", "bars": "day,model", "calendar": "day", "share": "mode
     UsageRequest,
     click.option("--by", metavar="WHAT", help=f"Group rows by: {', '.join(DIMENSIONS)}; several with commas. [day]"),
     f"{LEDGER_FILTERS} mode breakdown work sort reverse",
-    click.option("--order", type=click.Choice(["asc", "desc"]), help="Smallest or largest first."),
+    ORDER,
     limit_option(0, text="Show at most N rows, the latest if they are periods; the total covers all."),
-    click.option("--csv", "as_csv", is_flag=True, help="Write CSV to stdout."),
+    CSV,
     OFFLINE,
     click.option("--check", is_flag=True, help="Report only the configured budgets; exit with 1 if one is exceeded."),
     click.option("--chart", type=click.Choice(_PICTURES), help="Draw a chart instead of the table."),
@@ -101,32 +105,24 @@ def usage(
     if plot is not None and not plot.lower().endswith(_FILES):
         raise UsageError(f"--plot needs a file name that ends in {' or '.join(_FILES)}, not {plot!r}")
     kind = chart or ("bars" if plot is not None else None)
-    when = period_of(request)
     ascending = None if order is None else order == "asc"
     with cli.reading(settings, early=not as_csv and plot is None) as h:
         request = replace(request, by=_DRAWN_BY[kind] if by is None else by, ascending=ascending, repository=_here())
         report = h.usage(request)
-        budgets = h.budgets(settings.limits, timezone=when.timezone, now=now()) if settings.limits else []
+        budgets = h.budgets(settings.limits, timezone=request.timezone, now=now()) if settings.limits else []
     found = len(report.rows)
     if found and kind is not None:
-        _picture(cli, report, kind, when, plot, shown=chart is not None and not cli.as_json and not as_csv)
-    if limit or reverse:
-        rows = _latest(report, limit) if request.sort in (None, "key") else report.rows
-        rows = rows[::-1] if reverse else rows
-        report = replace(report, rows=rows[: limit or None])
+        _picture(cli, report, kind, zone_of(request), plot, shown=chart is not None and not cli.as_json and not as_csv)
+    report = shortened(report, request, limit, reverse=reverse)
     if cli.as_json:
         from hansard.model.serialize import plain
 
         cli.emit({**plain(report), "budgets": budgets} if settings.limits else report)
     elif as_csv:
-        from hansard.cli.output.pager import write_bytes
-        from hansard.export.sheets import usage_sheet
-
-        write_bytes(usage_sheet(report))
+        write_sheet(report)
     elif found and kind is None:
-        _show(cli, report, budgets, when, filter_line(typed_query()))
-        if found > len(report.rows):
-            note(f"{len(report.rows):,} of {found:,} rows (the total covers all); --limit 0 shows all")
+        show_report(cli, report, budgets, request, filter_line(typed_query()))
+        note_rest(cli, report.rows, found, "rows (the total covers all)")
     if not found:
         cli.tell_coverage()
         none_found("no usage matches")
@@ -164,32 +160,42 @@ def _here() -> str | None:
         return None
 
 
-def _latest(report: UsageReport, limit: int) -> tuple[UsageRow, ...]:
-    """The rows of the `limit` latest times in the report's order; all rows if it is not by time."""
+def shortened(report: UsageReport, request: UsageRequest, limit: int, *, reverse: bool) -> UsageReport:
+    """A report with at most `limit` rows, the latest if they are in the order of times."""
     from hansard.ledger.dimensions import TIMES
 
     first, rows = report.by[0], report.rows
-    if first not in TIMES or not limit:
-        return rows
-    latest = sorted(range(len(rows)), key=lambda number: rows[number].key[first] or "", reverse=True)[:limit]
-    return tuple(rows[number] for number in sorted(latest))
+    if limit and first in TIMES and request.sort in (None, "key"):
+        latest = sorted(range(len(rows)), key=lambda number: rows[number].key[first] or "", reverse=True)[:limit]
+        rows = tuple(rows[number] for number in sorted(latest))
+    return replace(report, rows=(rows[::-1] if reverse else rows)[: limit or None])
 
 
-def _show(cli: Context, report: UsageReport, budgets: list[Budget], when: Period, filters: list[str]) -> None:
+def write_sheet(report: UsageReport) -> None:
+    from hansard.cli.output.pager import write_bytes
+    from hansard.export.sheets import usage_sheet
+
+    write_bytes(usage_sheet(report))
+
+
+def show_report(
+    cli: Context, report: UsageReport, budgets: list[Budget], request: UsageRequest, filters: list[str]
+) -> None:
+    """Draw a report as a table, with the budgets that are nearly used up."""
     from hansard.render.terminal.costs import budget_lines, usage_table
-    from hansard.render.terminal.tables import draw_table, note_lines
+    from hansard.render.terminal.tables import note_lines
 
     columns, paint = cli.width(), cli.paint()
-    more = [*filters, *([f"times in {report.timezone}"] if when.timezone is not None else [])]
-    table = usage_table(report, when.zone, cli.names, columns, more)
-    lines = draw_table(table, columns, paint, cut=True)
-    if urgent := [item for item in budgets if item.state != "ok"]:
+    more = [*filters, *([f"times in {report.timezone}"] if request.timezone is not None else [])]
+    table = usage_table(report, zone_of(request), cli.names, columns, more)
+    lines = cli.draw(table, cut=True)
+    if urgent := [item for item in budgets if item.is_pressing]:
         lines += ["", *budget_lines(urgent, cli.names, columns, paint)]
     cli.say([*lines, "", *note_lines(table.notes, columns, paint)])
 
 
-def _picture(cli: Context, report: UsageReport, kind: str, when: Period, path: str | None, *, shown: bool) -> None:
-    today = when.zone.local(now()).date()
+def _picture(cli: Context, report: UsageReport, kind: str, zone: Zone, path: str | None, *, shown: bool) -> None:
+    today = zone.local(now()).date()
     if path is not None:
         save_chart(path, kind, report, cli.names, today)
         note(f"written to {path}")
@@ -210,6 +216,11 @@ def _check(cli: Context, settings: Settings, request: UsageRequest, *, as_csv: b
         )
     with cli.reading(settings) as h:
         budgets = h.budgets(settings.limits, timezone=request.timezone, now=now())
+    show_budgets(cli, budgets)
+
+
+def show_budgets(cli: Context, budgets: list[Budget]) -> None:
+    """Show all budgets; exit with 1 if one is exceeded."""
     if cli.as_json:
         cli.emit({"budgets": budgets})
     else:
@@ -254,27 +265,34 @@ def explain(cli: Context, request: ExplainRequest, what: tuple[str, ...]) -> Non
         return
     from hansard.render.terminal.explanation import lay_out
 
-    cli.say(lay_out(explanation, period_of(request).zone, cli.names, cli.width(), cli.paint()))
-    hidden = explanation.figure.api_messages - len(explanation.messages)
-    if hidden and explanation.messages:
-        note(f"{len(explanation.messages):,} of {explanation.figure.api_messages:,} messages; --limit 0 shows all")
+    cli.say(lay_out(explanation, zone_of(request), cli.names, cli.width(), cli.paint()))
+    if explanation.messages:
+        note_rest(cli, explanation.messages, explanation.figure.api_messages, "messages")
 
 
-ENDINGS = (".png", ".svg")
 _ZOOM = 2  # pixels of a PNG for each of the SVG
 
 
 def save_chart(path: str, kind: str, report: UsageReport, projects: ProjectNames, today: date) -> None:
     """Draw a report into a .png or .svg file, written atomically."""
-    ending = os.path.splitext(path)[1].lower()
-    if ending not in ENDINGS:
-        raise UsageError(f"{one_line(path)}: the file name must end in {' or '.join(ENDINGS)}")
-    if not report.rows:
-        raise UsageError("no usage to plot")
-    from hansard.export.files import NotWritten, write_file
     from hansard.render.charts.figure import FIGURES
 
-    drawing = FIGURES[kind](report, projects, today)
+    def draw() -> str:
+        if not report.rows:
+            raise UsageError("no usage to plot")
+        return FIGURES[kind](report, projects, today)
+
+    write_drawing(path, draw)
+
+
+def write_drawing(path: str, draw: Callable[[], str]) -> None:
+    """Write an SVG document into a .png or .svg file."""
+    ending = os.path.splitext(path)[1].lower()
+    if ending not in _FILES:
+        raise UsageError(f"{one_line(path)}: the file name must end in {' or '.join(_FILES)}")
+    from hansard.export.files import NotWritten, write_file
+
+    drawing = draw()
     content = _png(drawing) if ending == ".png" else drawing.encode()
     try:
         write_file(path, [content])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hansard.background_sync import BackgroundScan
 from hansard.cli.commands.store import BUSY
 from hansard.cli.context import Command, Context, common, interrupted_by_sigterm, no_roots, note, now, warn
 from hansard.render.format import local, many, project_name, size, titled
@@ -48,10 +49,12 @@ def watch(cli: Context, poll: bool) -> None:
 
 def _watch(cli: Context, h: Hansard, stop: threading.Event, *, poll: bool) -> None:
     before: dict[str, tuple[int, str]] | None = None
+    scan = BackgroundScan(cli.engine, stop)
     for report in h.watch(stop, poll=poll):
         if report.busy:
             warn(BUSY)
             continue
+        scan.wake()
         found = h.sessions(limit=_RECENT, debris=True).sessions
         after = {session.session_id: (session.bytes, session.source_state) for session in found}
         touched = (

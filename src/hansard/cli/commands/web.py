@@ -106,7 +106,7 @@ def web(cli: Context, request: ServerRequest, link: bool) -> None:
 def run_server(cli: Context, settings: Settings, folder: str, request: ServerRequest) -> None:
     """Serve until Ctrl-C, and open the browser unless --no-open."""
     from hansard.web.redirect_file import open_in_browser
-    from hansard.web.server import Narrator, serve
+    from hansard.web.server import ServeCallbacks, serve
 
     host = request.host or LOCAL
 
@@ -119,7 +119,7 @@ def run_server(cli: Context, settings: Settings, folder: str, request: ServerReq
 
     serve(
         settings,
-        Narrator(
+        ServeCallbacks(
             started=started,
             logged_in=lambda: note(f"A browser is logged in. For another one: {_link_command(cli)}"),
             unseen=lambda: note(_UNSEEN + ("" if request.host_name else _UNKNOWN_NAME.format(program()))),
@@ -200,9 +200,7 @@ def _settings(cli: Context, settings: Settings, *, demo: bool) -> tuple[Settings
         raise UsageError("--demo cannot be used with --root or --no-sync")
     if demo:
         return scratch_demo(settings), True
-    with cli.engine(settings) as h:
-        empty = not h.roots and not has_store(h)
-    if empty:
+    if not settings.roots and not has_store(settings):
         warn(str(no_roots()).partition(" Name one")[0])
         note("This is an invented demo history. Name your own with --root DIR or CLAUDE_CONFIG_DIR.\n")
         return scratch_demo(settings), True

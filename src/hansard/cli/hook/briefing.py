@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
-import threading
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from hansard.cli.hook.run import in_time, say
 from hansard.guard.passages import Quoter, age, cut_to_tokens, estimate_tokens, safe_text
 from hansard.model.names import is_handle, shown_id
 
@@ -20,7 +19,6 @@ _SESSIONS = 5
 _CANDIDATES = 40
 _TOKENS = 400
 _TITLE_TOKENS = 50
-_SECONDS = 2.0
 
 
 def offer_briefing(home: str, said: dict[str, Any]) -> None:
@@ -28,25 +26,8 @@ def offer_briefing(home: str, said: dict[str, Any]) -> None:
     folder = said.get("cwd")
     if said.get("source", "") not in SOURCES or not isinstance(folder, str) or not os.path.isabs(folder):
         return
-    if not os.path.exists(os.path.join(home, "index.db")):
-        return
-    found: list[str] = []
-    failed: list[Exception] = []
-
-    def make() -> None:
-        try:
-            found.append(make_briefing(home, folder, str(said.get("session_id", ""))))
-        except Exception as error:  # noqa: BLE001 - raised again below, where it is logged
-            failed.append(error)
-
-    thread = threading.Thread(target=make, daemon=True)
-    thread.start()
-    thread.join(_SECONDS)
-    if failed:
-        raise failed[0]
-    if found and found[0]:
-        sys.stdout.buffer.write(found[0].encode("utf-8", "replace"))
-        sys.stdout.buffer.flush()
+    if os.path.exists(os.path.join(home, "index.db")):
+        say(in_time(lambda: make_briefing(home, folder, str(said.get("session_id", "")))) or "")
 
 
 def make_briefing(home: str, folder: str, present: str) -> str:

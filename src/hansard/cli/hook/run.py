@@ -13,7 +13,10 @@ from hansard.files import write_private
 
 TYPE_CHECKING = False  # `typing` would be the largest import
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    _Answer = TypeVar("_Answer")
 
 KEEPING = frozenset({"SessionEnd", "PreCompact"})
 """Events after which the transcript must be safe: the client may delete or compact it."""
@@ -21,8 +24,14 @@ WARMING = frozenset(
     {"Stop", "StopFailure", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "SubagentStop", "PostCompact"}
 )
 """Events after which there is something new to index."""
+PROMPT, TOOL = "UserPromptSubmit", "PreToolUse"
+ACTED_ON = frozenset({PROMPT, TOOL})
+"""Events at which a session can be warned or stopped."""
+SECRETS = ("warn", "block")
+"""What can be done about secrets."""
 TIMEOUT = 1.2  # seconds; the client gives all SessionEnd hooks together 1.5, including Python's start
 _LONGEST_TIMEOUT = 600
+ANSWER_SECONDS = 2.0  # for the store's answer; then the client goes on without
 _CLAIM = 3.0  # seconds for a worker to start
 _STEP = 0.01
 FAILED = "failed"  # an empty file, dated at the last failure
@@ -45,15 +54,17 @@ _LONGEST_ENTRY = 600  # characters of an entry
 class Options(FastOptions):
     """The options of `hansard hook`; invalid ones are logged, because an exit code of 2 would block the client."""
 
-    FLAGS = ("--work", "--briefing")
+    FLAGS = ("--work", "--briefing", "--budgets")
     IGNORED = ("--json", "--no-sync", "--no-pager")
-    VALUES = (*FastOptions.VALUES, "--timeout")
+    VALUES = (*FastOptions.VALUES, "--timeout", "--secrets")
 
     def __init__(self) -> None:
         super().__init__()
         self.event = ""
         self.timeout = TIMEOUT
         self.briefing = False
+        self.budgets = False
+        self.secrets = ""
         self.work = False
 
     def parse(self, arguments: list[str]) -> None:
@@ -63,6 +74,9 @@ class Options(FastOptions):
 
     def take(self, name: str, text: str) -> bool:
         """Set an option and return whether its value is valid."""
+        if name == "--secrets":
+            self.secrets = text
+            return text in SECRETS
         if name != "--timeout":
             return super().take(name, text)
         try:
@@ -124,7 +138,9 @@ def _answer(options: Options, home: str, text: bytes, started: float) -> None:
         from hansard.cli.hook.briefing import offer_briefing
 
         offer_briefing(home, said)
-    if event not in KEEPING and event not in WARMING:
+    if event in ACTED_ON and (options.secrets or options.budgets):
+        _instruct(options, home, event, said)
+    if event not in KEEPING and event not in WARMING and not (options.budgets and event == PROMPT):
         return
     session_id = _text(said, "session_id")
     if not is_name(session_id):
@@ -139,6 +155,54 @@ def _answer(options: Options, home: str, text: bytes, started: float) -> None:
     if is_urgent:
         while is_pending(request) and date_of(failure) in (failed, 0) and time.monotonic() - started < options.timeout:
             time.sleep(_STEP)
+
+
+def in_time(ask: Callable[[], _Answer]) -> _Answer | None:
+    """What the store answers, unless it takes too long: the client waits for it."""
+    import threading
+
+    found: list[_Answer] = []
+    failed: list[Exception] = []
+
+    def run() -> None:
+        try:
+            found.append(ask())
+        except Exception as error:  # noqa: BLE001 - raised again below, where it is logged
+            failed.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(ANSWER_SECONDS)
+    if failed:
+        raise failed[0]
+    return found[0] if found else None
+
+
+def say(text: str) -> None:
+    """Tell the client."""
+    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+    sys.stdout.buffer.flush()
+
+
+def _instruct(options: Options, home: str, event: str, said: dict[str, Any]) -> None:
+    """Print what the client shall do about secrets and budgets."""
+    told: dict[str, Any] = {}
+    if options.secrets:
+        from hansard.cli.hook.secrets import secret_instructions
+
+        told = secret_instructions(home, event, said, options.secrets)
+    if options.budgets:
+        from hansard.cli.hook.budgets import budget_instructions
+
+        more = budget_instructions(home, os.path.join(home, FOLDER), event, said)
+        messages = [one["systemMessage"] for one in (told, more) if "systemMessage" in one]
+        told |= more
+        if messages:
+            told["systemMessage"] = "\n".join(messages)
+    if told:
+        from json import dumps
+
+        say(dumps(told) + "\n")
 
 
 def date_of(path: str) -> float:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from hansard.cli.hook.run import Options
+    from hansard.config import Settings
+    from hansard.engine import Hansard
     from hansard.sync.report import Progress
 
 _DELAY = 1.0  # seconds; at Stop the last answer is usually not in the file yet
@@ -141,8 +143,19 @@ def _sync(options: Options, home: str, taken: dict[str, str]) -> None:
 
     with settings._replace(roots=tuple(roots)).open() as h:
         report = h.sync(listener=kept, wait_seconds=_LOCK_WAIT)
+        if not report.busy:
+            _note_budgets(h, settings, home)
     if report.busy:
         raise StoreBusy(f"another process did not finish within {_LOCK_WAIT:g} s")
+
+
+def _note_budgets(h: Hansard, settings: Settings, home: str) -> None:
+    from hansard.cli.hook.budgets import note_budgets
+
+    try:
+        note_budgets(h, settings, os.path.join(home, FOLDER))
+    except Exception as error:  # noqa: BLE001 - everything is stored; the next prompt asks the store
+        write_log(home, f"budgets: {type(error).__name__}: {error}")
 
 
 def root_of(transcript: str) -> str | None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from hansard.cli.context import Context
 from hansard.model.table import Column, Cost, Kind, Table
 from hansard.render.format import remark_marks, titled
-from hansard.render.terminal.tables import draw_table
-from hansard.render.text import Paint, fit, one_line, short_id, width
+from hansard.render.text import fit, one_line, short_id, width
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Remarks, Session
-    from hansard.render.format import ProjectNames
-
 
 _SESSIONS = (
     Column("WHEN", Kind.TIME),
@@ -29,11 +27,16 @@ _SESSIONS = (
     Column("MODEL", Kind.MODEL, least=8, rank=7, style="dim"),
     Column("", rank=3, style="yellow"),
     Column("CLIENT", rank=2, style="dim"),
+    Column("SECRETS", Kind.COUNT, rank=2, style="red"),
     Column("TAGS", least=8, rank=5, style="magenta"),
+    Column("PERSON", rank=1),
 )
 
 
-def session_table(found: Sequence[Session], names: ProjectNames, columns: int, paint: Paint) -> list[str]:
+def session_table(
+    found: Sequence[Session], *, secrets: Mapping[str, int] = MappingProxyType({}), people: Sequence[str] = ()
+) -> Table:
+    """A table of sessions; `secrets` are the numbers of open ones by session, `people` those of the sessions, in a team."""
     rows = [
         (
             session.ended_at,
@@ -50,18 +53,21 @@ def session_table(found: Sequence[Session], names: ProjectNames, columns: int, p
             session.models[0] if session.models else None,
             session.source_state if session.source_state != "live" else None,
             session.client,
+            secrets.get(session.session_id),
             " ".join(session.tags),
+            people[number] if people else None,
         )
-        for session in found
+        for number, session in enumerate(found)
     ]
-    without = set()
+    without = set() if people else {"PERSON"}
     if not any(session.other_client for session in found):
         without.add("CLIENT")
+    if not any(session.session_id in secrets for session in found):
+        without.add("SECRETS")
     if not any(session.tags for session in found):
         without.add("TAGS")
     kept = [number for number, column in enumerate(_SESSIONS) if column.title not in without]
-    shown = Table([_SESSIONS[number] for number in kept], [tuple(row[number] for number in kept) for row in rows])
-    return draw_table(shown, columns, paint, names)
+    return Table([_SESSIONS[number] for number in kept], [tuple(row[number] for number in kept) for row in rows])
 
 
 PINNED = "◆"

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from hansard import config, engine
@@ -14,11 +15,9 @@ from hansard.cli.statusline.line import shown
 from hansard.cli.statusline.snapshot import system_zone
 from hansard.errors import UsageError
 from hansard.model.calendar import find_zone
-from hansard.render.format import cost, short
+from hansard.render.format import cost, dollars, short
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from hansard.cli.statusline.run import Options
     from hansard.model.ledger import Budget, CurrentTotal, CurrentUsage, Limit
     from hansard.model.sessions import Session
@@ -73,6 +72,7 @@ def _figures(home: str, limits: Sequence[Limit], timezone: str | None) -> dict[s
         "today": _cost(current.today.cost_usd, current.today),
         "today_state": of_day[0] if of_day else None,
         "budgets": [[_budget(item), item.state] for item in pressing[:_BUDGETS]],
+        "forecast": _forecast(current.budgets),
         "block": _block(current),
         "projects": {path: name for path, name in names.items() if "/" in name.replace("\\", "/")},
         "sessions": {session.session_id: _session(session) for session in sessions if session.api_messages},
@@ -105,6 +105,17 @@ def _block(current: CurrentUsage) -> dict[str, Any] | None:
 def _budget(budget: Budget) -> str:
     name = f"{shown(budget.project) or '?'} {budget.period}" if budget.project else budget.period
     return f"{'OVER ' if budget.state == 'over' else ''}{name} budget {budget.share:.0%}"
+
+
+def _forecast(budgets: Sequence[Budget]) -> list[str] | None:
+    """The end of the longest period with a forecast, and whether it will be over."""
+    known = [item for item in budgets if item.forecast_usd is not None and item.project is None]
+    if not known:
+        return None
+    last = max(known, key=lambda item: item.until or item.since)
+    amount = last.forecast_usd or Decimal(0)
+    words = f"{last.period} forecast {dollars(amount)} of {dollars(last.limit_usd)}"
+    return [words, "over" if amount > last.limit_usd else "ok"]
 
 
 def _milliseconds(moment: datetime) -> int:

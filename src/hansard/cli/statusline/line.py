@@ -26,6 +26,7 @@ PLACES = {
     "context": "how full the context window is, as the client says",
     "plan": "how much of the plan's limits is used, as the client says",
     "budget": "the budgets that are near or over",
+    "forecast": "what the month or week with a budget will have cost at its end, at this rate",
 }
 """The fields of a format."""
 
@@ -189,6 +190,12 @@ class _Line:
     def budget(self) -> str | None:
         told = [self.paint(text, _STYLES[state]) for text, state in self.figures["budgets"]] if self.has_day else []
         return ", ".join(filter(None, told)) or None
+
+    def forecast(self) -> str | None:
+        if not self.has_day or not self.figures.get("forecast"):
+            return None
+        text, state = self.figures["forecast"]
+        return self.paint(text, _STYLES.get(state))
 
     def _session(self) -> list[Any]:
         found: list[Any] = self.figures.get("sessions", {}).get(self.given.session_id) or [None] * 4

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.mcp.store import Repository
 
-NAMES = ("search", "read", "recall", "sessions", "files", "blame", "usage")
+NAMES = ("search", "read", "recall", "sessions", "files", "blame", "usage", "sql")
 
 
 class Limits(Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
@@ -77,6 +77,7 @@ class Ask:
     is_everywhere: bool = False  # not only the client's repository
     hint: str = ""
     session_id: str = ""  # of the client, if it says so
+    redact: str = "on"
 
     @property
     def now(self) -> datetime:

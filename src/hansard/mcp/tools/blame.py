@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct, field
 
 from hansard.errors import UsageError
-from hansard.mcp.answer import Answer, Excerpt, Id, Path, Short, Title, moment
+from hansard.mcp.answer import Answer, Excerpt, Id, Path, Short, Title, moment, usd
 from hansard.mcp.store import is_inside
 from hansard.mcp.tools import CURSOR, Ask, Tool
 from hansard.model.blame import line_range
-from hansard.model.serialize import money
 
 if TYPE_CHECKING:
     from hansard.model.blame import BlamedCommit, BlamedLine, BlameReport, RecordedEdit
@@ -86,12 +84,6 @@ class BlameAnswer(Answer):
     commits: list[CommitRow] = field(default_factory=list)
 
 
-class _Stretch(NamedTuple):
-    report: BlameReport
-    first: BlamedLine
-    last: BlamedLine
-
-
 def run(ask: Ask, request: BlameRequest) -> BlameAnswer:
     """Ranges of lines, with the edits and commits they name."""
     packer = ask.packer
@@ -100,20 +92,20 @@ def run(ask: Ask, request: BlameRequest) -> BlameAnswer:
     path = "" if is_commit else reports[0].path
     answer = packer.begin(BlameAnswer(scope=ask.scope, path=path, counts=counts, cost_usd=cost))
     answer.is_lower_bound = any(report.is_lower_bound for report in reports)
-    stretches = [stretch for report in reports for stretch in _stretches(report)]
-    start = _start(request.cursor, len(stretches))
+    ranges = [(report, lines) for report in reports for lines in report.ranges()]
+    start = _start(request.cursor, len(ranges))
     edits: dict[tuple[str, int], int] = {}
-    following = len(stretches)
-    for number, stretch in enumerate(stretches[start:], start):
-        if not _add(ask, answer, stretch, edits, with_path=is_commit):
+    following = len(ranges)
+    for number, (report, lines) in enumerate(ranges[start:], start):
+        if not _add(ask, answer, report, lines, edits, with_path=is_commit):
             following = number
             break
     parts = [ask.hint]
-    if following < len(stretches):
-        parts.append(f"{len(stretches) - following} more ranges: pass next_cursor as cursor.")
-    elif not stretches:
+    if following < len(ranges):
+        parts.append(f"{len(ranges) - following} more ranges: pass next_cursor as cursor.")
+    elif not ranges:
         parts.append("There are no lines.")
-    return packer.end(answer, parts, str(following) if following < len(stretches) else None)
+    return packer.end(answer, parts, str(following) if following < len(ranges) else None)
 
 
 def _reports(ask: Ask, request: BlameRequest) -> tuple[tuple[BlameReport, ...], dict[str, int], str]:
@@ -123,7 +115,7 @@ def _reports(ask: Ask, request: BlameRequest) -> tuple[tuple[BlameReport, ...], 
         if not request.commit or request.lines:
             raise UsageError("blame takes a file, with lines or a commit if needed, or a commit alone")
         found = ask.h.blame_commit(request.commit, ask.repository.working_folder)
-        return found.files, found.counts, money(round(found.cost_usd, 4)) if found.cost_usd is not None else ""
+        return found.files, found.counts, usd(found.cost_usd)
     if "\0" in request.file:
         raise UsageError("invalid file: a path has no NUL character")
     span = line_range(request.lines) if request.lines else None
@@ -131,7 +123,7 @@ def _reports(ask: Ask, request: BlameRequest) -> tuple[tuple[BlameReport, ...], 
     if not ask.is_everywhere and not any(is_inside(path, folder) for folder in ask.repository.folders):
         raise UsageError(f"{request.file} is outside the repository. Pass scope: all if the user wants that.")
     report = ask.h.blame(path, span, request.commit)
-    return (report,), report.counts, money(round(report.cost_usd, 4)) if report.cost_usd is not None else ""
+    return (report,), report.counts, usd(report.cost_usd)
 
 
 def _start(cursor: str | None, count: int) -> int:
@@ -140,27 +132,18 @@ def _start(cursor: str | None, count: int) -> int:
     return int(cursor or 0)
 
 
-def _stretches(report: BlameReport) -> Iterator[_Stretch]:
-    """Group adjacent lines with the same origin."""
-    first = last = None
-    for line in report.lines:
-        if first is not None and last is not None:
-            same = (line.commit, line.certainty, line.edit) == (last.commit, last.certainty, last.edit)
-            if same and line.number == last.number + 1:
-                last = line
-                continue
-            yield _Stretch(report, first, last)
-        first = last = line
-    if first is not None and last is not None:
-        yield _Stretch(report, first, last)
-
-
 def _add(
-    ask: Ask, answer: BlameAnswer, stretch: _Stretch, edits: dict[tuple[str, int], int], *, with_path: bool
+    ask: Ask,
+    answer: BlameAnswer,
+    report: BlameReport,
+    lines: list[BlamedLine],
+    edits: dict[tuple[str, int], int],
+    *,
+    with_path: bool,
 ) -> bool:
-    """Add a range, with its edit and commit if they are new; False if there is no room for it."""
+    """Add a range, with its edit and commit if they are new; False if it does not fit."""
     packer = ask.packer
-    report, first, last = stretch
+    first, last = lines[0], lines[-1]
     key = (report.path, first.edit) if first.edit is not None else None
     number = edits.get(key, len(edits) + 1) if key is not None else 0
     committed = "" if not first.commit.strip("0") else first.commit[:12]
@@ -202,7 +185,7 @@ def _edit(ask: Ask, made: RecordedEdit, number: int) -> EditRow:
         subagent=made.agent_id,
         tool=made.tool,
         model=made.model or "",
-        cost_usd=money(round(made.cost_usd, 4)) if made.cost_usd is not None else "",
+        cost_usd=usd(made.cost_usd),
         is_lower_bound=made.is_lower_bound,
         text=made.prompt or "",
     )

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from hansard.errors import NotFound
 from hansard.guard.passages import safe_text
-from hansard.mcp.answer import Answer, Id, ListCursor, Path, Short, Text, Title, moment
+from hansard.mcp.answer import Answer, Id, ListCursor, Path, Short, Text, Title, copied, moment
 from hansard.mcp.tools import CURSOR, Argument, Ask, Tool
 from hansard.model.requests import FileHistoryRequest, FilesRequest
 
@@ -90,10 +90,7 @@ def _list(ask: Ask, request: FindFiles, several: int = 0) -> FilesAnswer:
     request = replace(request, cursor=cursor)
     page = ask.h.files(request)
     answer = packer.begin(FilesAnswer(scope=ask.scope, total=page.total))
-    for one in page.files:
-        if not packer.add(answer.files, _file(ask, one)):
-            break
-    shown = len(answer.files)
+    shown = packer.fill(answer.files, (_file(ask, one) for one in page.files))
     if shown < len(page.files):
         page = ask.h.files(replace(request, limit=shown))
     parts = [ask.hint]
@@ -112,11 +109,9 @@ def _history(ask: Ask, request: FindFiles, path: str) -> FilesAnswer:
     asked = FileHistoryRequest(path, limit=request.limit, cursor=request.cursor, folder=ask.folder)
     history = ask.h.file_history(asked)
     answer = packer.begin(FilesAnswer(scope=ask.scope, path=path, total=history.changes))
-    for call in history.page.calls:
-        if not packer.add(answer.changes, _change(ask, call, with_diff=request.include_changes)):
-            break
     page = history.page
-    shown = len(answer.changes)
+    rows = (_change(ask, call, with_diff=request.include_changes) for call in page.calls)
+    shown = packer.fill(answer.changes, rows)
     if shown < len(page.calls):
         page = ask.h.file_history(replace(asked, limit=shown)).page
     parts = [ask.hint]
@@ -128,15 +123,8 @@ def _history(ask: Ask, request: FindFiles, path: str) -> FilesAnswer:
 
 
 def _file(ask: Ask, one: ChangedFile) -> FileRow:
-    return FileRow(
-        path=one.path,
-        changes=one.changes,
-        lines_added=one.added,
-        lines_removed=one.removed,
-        sessions=one.sessions,
-        last_session=one.last_session_id,
-        age=ask.packer.age(one.last_at),
-    )
+    lines = {"lines_added": one.added, "lines_removed": one.removed}
+    return copied(FileRow, one, last_session=one.last_session_id, age=ask.packer.age(one.last_at), **lines)
 
 
 def _change(ask: Ask, call: Call, *, with_diff: bool) -> ChangeRow:
@@ -144,12 +132,12 @@ def _change(ask: Ask, call: Call, *, with_diff: bool) -> ChangeRow:
     if with_diff:
         made = ask.h.listed_call(call)
         text = made.patch or "" if made is not None else ""
-    return ChangeRow(
+    return copied(
+        ChangeRow,
+        call,
         session=call.session_id,
-        title=call.title,
         at=moment(call.at),
         age=ask.packer.age(call.at),
-        tool=call.tool,
         change=call.change or "",
         lines_added=call.added,
         lines_removed=call.removed,

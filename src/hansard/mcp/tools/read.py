@@ -157,7 +157,7 @@ class Place(NamedTuple):
 def add_texts(
     packer: Packer, passages: list[Passage], texts: Iterable[Text], thread: Thread, place: Place
 ) -> Place | None:
-    """Add texts from a place on while there is room; where to continue, or None at the end."""
+    """Add texts from a position on while they fit; returns where to continue, or None at the end."""
     for number, text in enumerate(texts):
         if number < place.text:
             continue
@@ -275,11 +275,11 @@ def _outline(ask: Ask, request: ReadRequest, thread: Thread) -> ReadAnswer:
     if first == 1:
         _add_facts(ask, answer, thread)
     last = min(count, first + _MOST_TURNS - 1)
-    for turn in thread.outline(first, last) if count else ():
-        text = packer.quoter.quote(turn.text)
-        row = TurnRow(turn=turn.number, at=moment(turn.started_at), failed=turn.failed, text=text)
-        if not packer.add(answer.turns, row):
-            break
+    turns = (
+        TurnRow(turn=turn.number, at=moment(turn.started_at), failed=turn.failed, text=packer.quoter.quote(turn.text))
+        for turn in (thread.outline(first, last) if count else ())
+    )
+    packer.fill(answer.turns, turns)
     shown = answer.turns[-1].turn if answer.turns else count
     parts, next_cursor = [ask.hint], ""
     if shown < count:

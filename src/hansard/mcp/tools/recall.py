@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from hansard.model.recall import RecalledPassage, Recollection
     from hansard.model.recall import RecalledSession as Recalled
 
-_OUTCOME = 200  # characters
 _PASSAGES = 20  # at most; most answers have room for ten
-_DESCRIBED = 4  # of the first sessions; of the others an answer has the title
+_DESCRIBED = 3  # of the first sessions; of the others an answer has the title
 _LEFT_OUT = 3
 DESCRIPTION = """Recall what was done, decided or learned about something: the best passages of all past sessions, each session with how it ended. Ask in plain words; it needs no query syntax. Tool output is never included.
 Call it before redoing work, when the user refers to earlier sessions, or when a problem may have been solved before. Then use read for details. To follow up: session asks only one session, like finds more passages like a message.
@@ -47,7 +46,7 @@ class RecalledSession(Struct, frozen=True, kw_only=True, omit_defaults=True):
     matches: int = 0
     files_changed: int = 0
     errors: int = 0
-    text: Text = ""  # how it ended: its last reply about the question, quoted
+    text: Text = ""  # what it came to: of the replies that end a turn the piece that answers best, quoted
     truncated: bool = False
 
 
@@ -63,7 +62,7 @@ class RecallAnswer(Answer):
 
     searched: str = ""  # the words that were searched for
     missing: list[Short] = field(default_factory=list)  # of these the ones that no passage has
-    confidence: float = 0.0  # the share of the words, by rarity, that the best passage has
+    confidence: float = 0.0  # the share of the words, weighted by rarity, in the best passage
     sessions: list[RecalledSession] = field(default_factory=list)
     passages: list[Passage] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
@@ -129,8 +128,7 @@ def _session(ask: Ask, one: Recalled, *, is_described: bool) -> RecalledSession:
         matches=one.matches,
         files_changed=one.files_changed,
         errors=one.errors,
-        text=ask.packer.quoter.quote(one.outcome[:_OUTCOME]) if one.outcome else "",
-        truncated=len(one.outcome) > _OUTCOME,
+        text=ask.packer.quoter.quote(one.outcome) if one.outcome else "",
     )
 
 

@@ -41,11 +41,10 @@ def run(ask: Ask, request: SearchRequest) -> SearchAnswer:
         packer.add(answer.notes, _note_of(note, packer, with_project=ask.is_everywhere))
     hits = [hit for hit in page.hits if with_output or hit.role != "tool"]
     printed = ask.h.command_outputs([hit.uuid for hit in hits if hit.uuid]) if with_output else ()
-    for hit in hits:
-        passage = passage_of(hit, packer, with_project=ask.is_everywhere, is_output=hit.uuid in printed)
-        if not packer.add(answer.passages, passage):
-            break
-    shown = len(answer.passages)
+    shown = packer.fill(
+        answer.passages,
+        (passage_of(hit, packer, with_project=ask.is_everywhere, is_output=hit.uuid in printed) for hit in hits),
+    )
     if shown < len(hits):  # get the cursor of a page that ends with the last hit shown
         last = page.hits.index(hits[shown - 1]) + 1
         page = ask.h.search(replace(request, limit=last))

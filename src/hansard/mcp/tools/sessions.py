@@ -12,11 +12,10 @@ from msgspec.structs import replace
 
 from hansard.errors import HansardError, UsageError
 from hansard.guard.passages import safe_text
-from hansard.mcp.answer import Answer, Excerpt, Id, ListCursor, Path, Short, Title, moment
+from hansard.mcp.answer import Answer, Excerpt, Id, ListCursor, Path, Short, Title, copied, moment, usd
 from hansard.mcp.tools import CURSOR, Argument, Ask, Tool
 from hansard.model.names import shown_id
 from hansard.model.requests import SessionsRequest
-from hansard.model.serialize import money
 from hansard.model.sessions import SessionPage
 from hansard.query.language.options import make_query
 from hansard.query.search.screening import has_text
@@ -77,10 +76,8 @@ def run(ask: Ask, request: FindSessions) -> SessionsAnswer:
     request = replace(request, cursor=cursor)
     page = _list(ask, request)
     answer = packer.begin(SessionsAnswer(scope=ask.scope, total=page.total))
-    for session in page.sessions:
-        if not packer.add(answer.sessions, row_of(ask, session, with_project=ask.is_everywhere)):
-            break
-    shown = len(answer.sessions)
+    rows = (row_of(ask, session, with_project=ask.is_everywhere) for session in page.sessions)
+    shown = packer.fill(answer.sessions, rows)
     if shown < len(page.sessions):
         page = _list(ask, replace(request, limit=shown))
     parts = [ask.hint]
@@ -141,23 +138,17 @@ def _of_commit(ask: Ask, name: str) -> str:
 
 
 def row_of(ask: Ask, session: Session, *, with_project: bool) -> SessionRow:
-    packer = ask.packer
     is_titled = session.title_source not in ("prompt", "none", "command")
-    return SessionRow(
+    return copied(
+        SessionRow,
+        session,
         session=session.session_id,
-        title=session.title,
         text=session.first_prompt if is_titled else "",
         started_at=moment(session.started_at),
         ended_at=moment(session.ended_at),
-        age=packer.age(session.ended_at),
-        prompts=session.prompts,
-        tool_calls=session.tool_calls,
+        age=ask.packer.age(session.ended_at),
         errors=session.tool_errors + session.api_errors,
-        files_changed=session.files_changed,
-        lines_added=session.lines_added,
-        lines_removed=session.lines_removed,
-        cost_usd=money(round(session.cost_usd, 4)) if session.cost_usd is not None else "",
-        branch=session.branch,
+        cost_usd=usd(session.cost_usd),
         pull_requests=session.pull_requests[:3],
         notes=len(session.notes),
         project=session.project if with_project else "",

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
-from hansard.mcp.answer import Answer, Path, Title
+from hansard.mcp.answer import Answer, Path, Title, copied, usd
 from hansard.mcp.tools import Argument, Ask, Tool
 from hansard.model.names import shown_id
 from hansard.model.requests import UsageRequest
-from hansard.model.serialize import money
 
 if TYPE_CHECKING:
     from hansard.model.ledger import UsageRow
@@ -61,11 +60,9 @@ def run(ask: Ask, request: UsageRows) -> UsageAnswer:
     else:
         rows.sort(key=lambda row: row.cost_usd or 0, reverse=True)
     missing = _MISSING.get(by, "unknown")
-    for row in rows[: request.limit]:
-        key = str(row.key[by] or missing)
-        if not packer.add(answer.rows, _line(shown_id(key) if by == "session" else key, row)):
-            break
-    left = len(rows) - len(answer.rows)
+    keys = [str(row.key[by] or missing) for row in rows[: request.limit]]
+    lines = (_line(shown_id(key) if by == "session" else key, row) for key, row in zip(keys, rows, strict=False))
+    left = len(rows) - packer.fill(answer.rows, lines)
     parts = [ask.hint]
     if left:
         parts.append(f"{left} more rows: narrow the query or raise limit and max_tokens. The total counts all.")
@@ -73,17 +70,9 @@ def run(ask: Ask, request: UsageRows) -> UsageAnswer:
 
 
 def _line(key: str, row: UsageRow) -> UsageLine:
-    return UsageLine(
-        key=key,
-        title=row.about.get("title") or row.about.get("subject", ""),
-        input_tokens=row.input_tokens,
-        output_tokens=row.output_tokens,
-        cache_read_tokens=row.cache_read_tokens,
-        cache_write_tokens=row.cache_write_5m_tokens + row.cache_write_1h_tokens,
-        api_messages=row.api_messages,
-        unpriced_messages=row.unpriced_messages,
-        cost_usd=money(round(row.cost_usd, 6)) if row.cost_usd is not None else "",
-    )
+    title = row.about.get("title") or row.about.get("subject", "")
+    written = row.cache_write_5m_tokens + row.cache_write_1h_tokens
+    return copied(UsageLine, row, key=key, title=title, cache_write_tokens=written, cost_usd=usd(row.cost_usd, 6))
 
 
 _GROUPS = ("total", "day", "week", "month", "session", "project", "group", "model", "branch", "pr", "commit")

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
 from textual.binding import Binding, BindingType
 
-from hansard.errors import HansardError
+from hansard.errors import HansardError, NotFound
+from hansard.render.secrets import summary_lines
 from hansard.render.terminal.health import doctor_lines, status_lines
-from hansard.render.terminal.spans import BOLD, painted
-from hansard.render.text import Paint, wrap
+from hansard.render.text import wrap
 from hansard.tui.frame import View
 from hansard.tui.line_view import TextView
+from hansard.tui.rows import COLOURS
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from hansard.engine import Hansard
 
-_COLOURS = Paint(enabled=True)
+_SECRETS = 8  # that are listed
 
 
 class HealthView(View):
@@ -69,7 +71,10 @@ class HealthView(View):
 
 
 def _lines(h: Hansard, columns: int, *, diagnosed: bool) -> list[str]:
-    lines = list(status_lines(h.status(), datetime.now(UTC), columns, _COLOURS))
+    lines = list(status_lines(h.status(), datetime.now(UTC), columns, COLOURS))
+    with suppress(NotFound):  # nothing is stored yet
+        found = summary_lines(h.secrets(limit=_SECRETS), columns, COLOURS, h.project_names())
+        lines += ["", COLOURS("Secrets", "bold"), *found]
     if diagnosed:
-        return [*lines, "", painted([(BOLD, "Diagnosis")]), *doctor_lines(h.doctor(), columns, _COLOURS)]
+        return [*lines, "", COLOURS("Diagnosis", "bold"), *doctor_lines(h.doctor(), columns, COLOURS)]
     return [*lines, "", "Press d to look for problems."]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
 
 from hansard.model.search import Prompt
-from hansard.render.format import full, project_name, prompt_counts
-from hansard.render.terminal.spans import CYAN, DIM, GREEN, YELLOW, painted
-from hansard.render.text import clean, fit, one_line, pad, wrap
+from hansard.model.table import Column, Kind
+from hansard.render.format import full, prompt_counts
+from hansard.render.text import clean, fit, one_line, wrap
 from hansard.tui.line_list import LineList
+from hansard.tui.rows import COLOURS
 from hansard.tui.views.list_view import ListView, Rows
 
 if TYPE_CHECKING:
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 
 _PAGE = 200
 _LONGEST = 1_000  # characters of a prompt that a line is made of
+_COLUMNS = (
+    Column("WHEN", Kind.TIME, width=16, style="dim"),
+    Column("PROJECT", Kind.PROJECT, width=16, least=8, style="green"),
+    Column("PROMPT", least=36),
+)
 
 
 class PromptsView(ListView):
@@ -33,21 +39,23 @@ class PromptsView(ListView):
         super().__init__()
         self._unique = False
 
-    def fetch(self, h: Hansard, text: str, cursor: str | None) -> Rows:
-        page = h.prompts(text.strip() or None, unique=self._unique, limit=_PAGE, cursor=cursor)
-        once = ", duplicates merged" if self._unique else ""
+    def question(self, text: str) -> tuple[str | None, bool]:
+        return text.strip() or None, self._unique
+
+    def fetch(self, h: Hansard, asked: tuple[str | None, bool], cursor: str | None) -> Rows:
+        query, unique = asked
+        page = h.prompts(query, unique=unique, limit=_PAGE, cursor=cursor)
+        once = ", duplicates merged" if unique else ""
         return Rows(page.prompts, page.next_cursor, (prompt_counts(page) + once) if page.total else "no prompt matches")
 
-    def draw(self, item: Prompt, columns: int) -> Sequence[str]:
+    def columns(self) -> Sequence[Column]:
+        return _COLUMNS
+
+    def cells(self, item: Prompt) -> Sequence[Any]:
         """When, where and how it begins."""
-        mark = "" if item.source in ("prompt", "queued") else f"[{item.source}] "
         times = f"{item.times}x " if item.times > 1 else ""
-        project = pad(fit(project_name(item.project, self.hansard.names), 16), 16)
-        time = pad(full(item.at), 16)
-        text = fit(one_line(item.text[:_LONGEST]), max(8, columns - 36 - len(mark) - len(times)))
-        return [
-            painted([(DIM, time), ("", "  "), (GREEN, project), ("", "  "), (YELLOW, times), (CYAN, mark), ("", text)])
-        ]
+        mark = "" if item.source in ("prompt", "queued") else f"[{item.source}] "
+        return item.at, item.project, f"{times}{mark}{item.text[:_LONGEST]}"
 
     def session_of(self, item: Prompt) -> str | None:
         """The session that it was typed in, if that is kept."""
@@ -55,7 +63,7 @@ class PromptsView(ListView):
 
     def preview_of(self, h: Hansard, item: Prompt, columns: int) -> tuple[Sequence[str], int]:
         text = h.prompt_text(item.transcript, item.offset) if item.transcript else None
-        head = [painted([(DIM, full(item.at))]), painted([(GREEN, fit(one_line(item.project), columns))]), ""]
+        head = [COLOURS(full(item.at), "dim"), COLOURS(fit(one_line(item.project), columns), "green"), ""]
         return [*head, *wrap(clean(text or item.text), columns)], 0
 
     def open_item(self, item: Prompt, session: Session) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from hansard.thread.branches import BranchChoice
 
-_WITH_OUTLINE = 120  # columns of the screen below which the outline takes the place of the text
+_WITH_OUTLINE = 120  # columns of the narrowest screen with an outline
 _ONLY = ("", "errors", "edits")
 
 
@@ -79,7 +79,7 @@ class ReaderView(ThreadScreen):
         return self.query_one("#outline", LineList)
 
     def body(self) -> ComposeResult:
-        """What it is above, its outline beside the text."""
+        """The head above, the outline beside the text."""
         yield Static(id="head", markup=False)
         yield Input(placeholder="find in this session", id="find")
         with Horizontal():
@@ -252,7 +252,7 @@ class ReaderView(ThreadScreen):
         self.pick("Turns", entries, lambda place: self._jump(rows[place].offset), chosen)
 
     def action_follow(self) -> None:
-        """Stay at the end while the session goes on."""
+        """Stay at the end of a live session."""
         self._is_following = not self._is_following
         self.draw_head()
         if self._is_following:
@@ -335,5 +335,5 @@ class ReaderView(ThreadScreen):
 
 
 def _branch_words(choice: BranchChoice) -> str:
-    """How a branch begins, and whether the session went on with it."""
+    """How a branch begins, and whether the session continued on it."""
     return f"{'continued' if choice.branch == 0 else 'left'}: {one_line(choice.text) or '(another answer)'}"

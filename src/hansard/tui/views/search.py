@@ -1,21 +1,21 @@
-"""Searching as you type, with facets and the place of the hit."""
+"""Search as you type, with facets and the context of each hit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
 from hansard.model.search import FoundNote, Hit
-from hansard.render.format import full, many, project_name, titled, tool_name
+from hansard.model.table import Column, Kind
+from hansard.render.format import many, tool_name
 from hansard.render.terminal.hits import snippet_lines
-from hansard.render.terminal.spans import CYAN, DIM, GREEN, RED, painted
-from hansard.render.text import Paint, fit, one_line, width, wrap
+from hansard.render.text import one_line, wrap
 from hansard.tui.frame import asking
 from hansard.tui.line_list import LineList
 from hansard.tui.query_input import QueryInput
+from hansard.tui.rows import COLOURS, row_line
 from hansard.tui.session_list import typed_query
 from hansard.tui.thread_lines import ThreadKey, hit_preview, session_preview
 from hansard.tui.views.list_view import ListView, Rows
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 _PAGE = 40
 _EACH = 9  # values of a facet that are offered
 _FACETS = ("project", "kind", "tool", "model", "month")
+_HEAD = (
+    Column("PROJECT", Kind.PROJECT, width=16, least=8, style="green"),
+    Column("TITLE", Kind.TITLE, least=20),
+    Column("WHAT", width=12, right=True, style="cyan"),
+    Column("WHEN", Kind.TIME, width=16, style="dim", rank=1),
+)
 
 
 class SearchView(ListView):
@@ -36,7 +42,7 @@ class SearchView(ListView):
     TAB = "search"
     PLACEHOLDER = 'search: words, "a phrase", tool:Bash, is:error, project:name, since:7d ...'
     ITEM_HEIGHT = 3
-    STARTS_TYPING = True
+    starts_typing = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "sort", "Best or newest"),
         Binding("f", "facets", "Narrow down"),
@@ -46,37 +52,31 @@ class SearchView(ListView):
         super().__init__()
         self._sort = "best"
 
-    def fetch(self, h: Hansard, text: str, cursor: str | None) -> Rows:
+    def question(self, text: str) -> tuple[str, str]:
         query, word = typed_query(text)
-        query = " ".join(filter(None, (query, f"{word}*" if word and len(word) > 1 else word)))
+        return " ".join(filter(None, (query, f"{word}*" if word and len(word) > 1 else word))), self._sort
+
+    def fetch(self, h: Hansard, asked: tuple[str, str], cursor: str | None) -> Rows:
+        query, sort = asked
         if not query:
             return Rows((), None, "Type to search everything that was ever said or done.")
-        page = h.search(query, limit=_PAGE, cursor=cursor, sort=self._sort)
+        page = h.search(query, limit=_PAGE, cursor=cursor, sort=sort)
         total = f"more than {page.total:,} matches" if page.truncated else many(page.total, "match", "matches")
         notes = "  ".join(page.notes)
-        head = (
-            f"{total}, {self._sort} first, {page.took_ms:.0f} ms  {notes}" if page.hits else f"nothing matches  {notes}"
-        )
+        head = f"{total}, {sort} first, {page.took_ms:.0f} ms  {notes}" if page.hits else f"nothing matches  {notes}"
         if page.partial is not None:
             return Rows((*page.found_notes, *page.partial.hits), None, f"{page.partial.heading}  {notes}")
         return Rows((*page.found_notes, *page.hits), page.next_cursor, head)
 
     def draw(self, item: Hit | FoundNote, columns: int) -> Sequence[str]:
         """Where it is, and the words around it."""
+        room, names = max(20, columns - 2), self.hansard.names
         if isinstance(item, FoundNote):
-            text = wrap(one_line(item.note), max(20, columns - 2))
-            return [self._head_of(item, "your note", item.at, columns, CYAN), *text[:2]]
-        label = tool_name(item.tool) if item.tool else item.kind
-        head = self._head_of(item, label, item.timestamp, columns, RED if item.is_error else CYAN)
-        return [head, *snippet_lines(item, max(20, columns - 2), 2, Paint(enabled=True))]
-
-    def _head_of(self, item: Hit | FoundNote, label: str, at: datetime | None, columns: int, style: str) -> str:
-        time = full(at)
-        left = f"{project_name(item.project, self.hansard.names)}  "
-        room = columns - width(left) - width(label) - width(time) - 4
-        title = fit(titled(item.title), max(8, room))
-        space = " " * max(1, columns - width(left) - width(title) - width(label) - width(time) - 3)
-        return painted([(GREEN, left), ("", title), ("", space), (style, label), ("", "  "), (DIM, time)])
+            values = item.project, item.title, "your note", item.at
+            return [row_line(_HEAD, values, columns, names), *wrap(one_line(item.note), room)[:2]]
+        values = item.project, item.title, tool_name(item.tool) if item.tool else item.kind, item.timestamp
+        styles = ["green", None, "red" if item.is_error else "cyan"]
+        return [row_line(_HEAD, values, columns, names, styles), *snippet_lines(item, room, 2, COLOURS)]
 
     def session_of(self, item: Hit | FoundNote) -> str:
         """The session of a hit."""
@@ -103,7 +103,7 @@ class SearchView(ListView):
         return (item.agent_id or None, item.offset) if isinstance(item, Hit) else (None, None)
 
     def action_sort(self) -> None:
-        """The best or the newest first."""
+        """The best, the newest or the oldest first."""
         self._sort = {"best": "newest", "newest": "oldest"}.get(self._sort, "best")
         self.refill(wait=False)
 
@@ -121,16 +121,14 @@ class SearchView(ListView):
         self.pick("Only", [("", f"{count:>7,}  {condition}") for count, condition in entries], narrow)
 
 
-def _entries(facets: Facets) -> Sequence[tuple[int, str]]:
+def _entries(facets: Facets) -> Iterator[tuple[int, str]]:
     """The conditions that a search can be narrowed by, each with how many texts it leaves."""
-    found: list[tuple[int, str]] = []
     for name in _FACETS:
         for value, count in getattr(facets, name)[:_EACH]:
             if value and name == "month":
-                found.append((count, f"since:{value} before:{_next_month(value)}"))
+                yield count, f"since:{value} before:{_next_month(value)}"
             elif value:
-                found.append((count, f'{name}:"{value}"' if " " in value or ":" in value else f"{name}:{value}"))
-    return found
+                yield count, f'{name}:"{value}"' if " " in value or ":" in value else f"{name}:{value}"
 
 
 def _next_month(month: str) -> str:

@@ -5,7 +5,7 @@ Each thing it does is one `Endpoint`; routes, checks, the OpenAPI description an
 
 from __future__ import annotations
 
-from hansard.web.api import ledger, openapi, remarks, search, server, sessions, threads
+from hansard.web.api import ledger, openapi, remarks, search, secrets, server, sessions, sql, threads
 from hansard.web.api.endpoint import Endpoint, routes
 
 _ALL: tuple[Endpoint, ...] = (
@@ -13,7 +13,9 @@ _ALL: tuple[Endpoint, ...] = (
     *threads.ENDPOINTS,
     *search.ENDPOINTS,
     *ledger.ENDPOINTS,
+    *sql.ENDPOINTS,
     *server.ENDPOINTS,
+    *secrets.ENDPOINTS,
     *remarks.ENDPOINTS,
 )
 ENDPOINTS = (*_ALL, openapi.endpoint_of(_ALL))

@@ -52,7 +52,6 @@ class Endpoint:
     are not JSON (`kind`), or do not need the store, come from a coroutine, which takes the request and the parameters.
     """
 
-    method: str
     path: str
     summary: str
     handler: Callable[..., Any]
@@ -60,8 +59,9 @@ class Endpoint:
     request: type[Struct] = Nothing
     names: str = ""  # of the fields of the request that can be given; empty: all
     writes: bool = False
-    steady: bool = False  # the answer depends on the store only, not on the time
+    has_etag: bool = False  # the answer depends on the store only, not on the time
     kind: str = JSON
+    method: str = "GET"
 
     @cached_property
     def path_parameters(self) -> tuple[Parameter, ...]:
@@ -100,14 +100,15 @@ class Endpoint:
             content = await state.engines.write(answer)
             await state.live.look()
             return Response(content, media_type=JSON)
-        if not self.steady:
+        if not self.has_etag:
             return Response(await state.engines.read(answer), media_type=JSON)
         known = request.headers.get("if-none-match", "")
 
         def news(h: Hansard) -> tuple[str, bytes | None]:
             # Before the first question, which settles the state of the store: a tag may be older than the answer, never newer.
             tag = f'"{state.edition}-{state.engines.fingerprint()}"'
-            return tag, None if _has(known, tag) else answer(h)
+            is_known = any(part.strip().removeprefix("W/") in (tag, "*") for part in known.split(","))
+            return tag, None if is_known else answer(h)
 
         tag, found = await state.engines.read(news)
         if found is None:
@@ -159,10 +160,6 @@ def _decoded(content: bytes) -> dict[str, Any]:
         return msgspec.json.decode(content, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"the body is not a JSON object: {error}") from error
-
-
-def _has(header: str, tag: str) -> bool:
-    return any(part.strip().removeprefix("W/") in (tag, "*") for part in header.split(","))
 
 
 def routes(endpoints: Iterable[Endpoint]) -> list[Route]:

@@ -125,7 +125,6 @@ def _prices(call: Call) -> dict[str, Any]:
 
 ENDPOINTS = (
     Endpoint(
-        "GET",
         "/api/usage",
         "Tokens and money by any dimension; the rows add up to the totals",
         _usage,
@@ -134,7 +133,6 @@ ENDPOINTS = (
         f"{_COUNTED} by mode breakdown work sort ascending limit",
     ),
     Endpoint(
-        "GET",
         "/api/blocks",
         "Five-hour blocks and the gaps between them, with a projection for the current one",
         _blocks,
@@ -143,7 +141,6 @@ ENDPOINTS = (
         f"{_COUNTED} active no_gaps limit",
     ),
     Endpoint(
-        "GET",
         "/api/explain",
         "The messages, lines, rates and arithmetic behind a figure",
         lambda call: call.h.explain(call.request),
@@ -152,7 +149,6 @@ ENDPOINTS = (
         f"target {_COUNTED} by key mode limit",
     ),
     Endpoint(
-        "GET",
         "/api/budgets",
         "How much of each configured limit is spent",
         lambda call: {"budgets": call.h.budgets(call.settings.limits, timezone=call.request.timezone)},
@@ -160,16 +156,14 @@ ENDPOINTS = (
         BudgetsRequest,
     ),
     Endpoint(
-        "GET",
         "/api/prices",
         "The dated rates of the history's models, and where they come from",
         _prices,
         defstruct("Prices", [("rates", list[Rate]), ("data", PriceData)]),
         PricesRequest,
-        steady=True,
+        has_etag=True,
     ),
     Endpoint(
-        "GET",
         "/api/activity",
         "How much happened between two times",
         lambda call: call.h.activity(since=call.request.since, until=call.request.until),

@@ -15,7 +15,10 @@ _PLACE = "#/components/schemas/"
 _REFUSALS = {
     400: (("bad_request",), "A parameter, the query, a cursor or the body is invalid"),
     401: (("no_token",), "The session cookie and the API token are missing, or from another run"),
-    403: (("wrong_origin", "read_only"), "The request came from another site, or the server is read-only"),
+    403: (
+        ("wrong_origin", "read_only", "redacted"),
+        "The request came from another site, the server is read-only, or the answer is verbatim while secrets are redacted",
+    ),
     404: (("not_found",), "Nothing matches"),
     408: (("timeout",), "Timed out waiting for the body"),
     409: (("ambiguous",), "The name is ambiguous"),
@@ -30,7 +33,7 @@ _REFUSALS = {
     ),
 }
 _ALWAYS = (400, 401, 403, 413, 414, 421, 500, 503)
-_NAMES = ("session", "target", "path")  # parameters that name one thing, which may not be there
+_NAMES = ("session", "target", "path", "secret")  # parameters that name one thing, which may not be there
 _OTHERS = ("method_not_allowed",)  # returned for undocumented methods of documented paths
 
 
@@ -50,7 +53,7 @@ def described(endpoints: Iterable[Endpoint], cookie: str) -> Schema:
             "description": (
                 "The history of coding agents. Answers are those of the commands with `--json`: times are ISO 8601 in UTC, money is a"
                 " decimal string in US dollars, null if no price is known. Fields may be added; none is removed or changes its"
-                " meaning."
+                " meaning. Every address takes `redact=on|off|strict`: how secrets are redacted in the answer."
             ),
         },
         "security": [{"cookie": []}, {"token": []}],
@@ -82,26 +85,26 @@ def _operation(endpoint: Endpoint, path: str, content: Schema) -> Schema:
     given += [_parameter(one, "query") for one in endpoint.parameters]
     schema = {} if endpoint.answer is bytes else {"schema": content}
     answer: Schema = {"description": "The answer", "content": {endpoint.kind: schema}}
-    if endpoint.steady:
+    if endpoint.has_etag:
         answer["headers"] = {"ETag": {"description": "For If-None-Match.", "schema": {"type": "string"}}}
     responses: Schema = {"200": answer}
-    if endpoint.steady:
+    if endpoint.has_etag:
         responses["304"] = {"description": "Not changed since the answer that If-None-Match names"}
     named = any(one.name in _NAMES for one in (*endpoint.path_parameters, *endpoint.parameters))
     statuses = {*_ALWAYS, *((404, 409) if named else ()), *((415,) if endpoint.body else ())}
     if endpoint.method != "GET":
         statuses.add(408)
     responses |= {str(status): {"$ref": f"#/components/responses/{status}"} for status in sorted(statuses)}
-    told: Schema = {
+    operation: Schema = {
         "operationId": "_".join([endpoint.method.lower(), *words]),
         "summary": endpoint.summary,
         "responses": responses,
     }
     if given:
-        told["parameters"] = given
+        operation["parameters"] = given
     if endpoint.body:
-        told["requestBody"] = {"required": True, "content": {JSON: {"schema": _sent(endpoint.body)}}}
-    return told
+        operation["requestBody"] = {"required": True, "content": {JSON: {"schema": _sent(endpoint.body)}}}
+    return operation
 
 
 def _parameter(one: Parameter, place: str) -> Schema:
@@ -109,7 +112,7 @@ def _parameter(one: Parameter, place: str) -> Schema:
     if place == "path" and schema["type"] == "string":
         schema.pop("minLength", None)
         schema |= {"pattern": r"^[^\u0000-\u001f\u007f]+$", "minLength": 1}
-    told: Schema = {
+    parameter: Schema = {
         "name": one.name,
         "in": place,
         "required": place == "path" or one.required,
@@ -117,12 +120,14 @@ def _parameter(one: Parameter, place: str) -> Schema:
         "schema": schema,
     }
     if place == "query" and not one.required:
-        told["allowEmptyValue"] = True  # as if it were not given
+        parameter["allowEmptyValue"] = True  # as if it were not given
     if one.is_list:
-        told |= {"style": "form", "explode": False}
+        parameter |= {"style": "form", "explode": False}
     if one.is_repeated:
-        told |= {"style": "form", "explode": True}
-    return told
+        parameter |= {"style": "form", "explode": True}
+    if one.is_mapping:
+        parameter |= {"style": "deepObject", "explode": True}
+    return parameter
 
 
 def _sent(fields: tuple[Parameter, ...]) -> Schema:
@@ -165,7 +170,5 @@ def endpoint_of(endpoints: tuple[Endpoint, ...]) -> Endpoint:
     def description(call: Call) -> Schema:
         return described((*endpoints, own), call.auth.cookie)
 
-    own = Endpoint(
-        "GET", "/api/openapi.json", "This description, for programs", description, dict[str, Any], steady=True
-    )
+    own = Endpoint("/api/openapi.json", "This description, for programs", description, dict[str, Any], has_etag=True)
     return own

@@ -10,7 +10,7 @@ from msgspec import defstruct
 from hansard.model.requests import SessionRequest, about
 from hansard.model.sessions import PinnedMessage, Remarks
 from hansard.sync.remarking import LONGEST_NOTE, LONGEST_TAG, LONGEST_TITLE
-from hansard.web.api.endpoint import Endpoint
+from hansard.web.api.endpoint import Call, Endpoint
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
@@ -55,31 +55,30 @@ def _remark(
     change: Callable[[Hansard, Any], Remarks],
     request: type[SessionRequest] = SessionRequest,
 ) -> Endpoint:
-    return Endpoint(
-        method, _PATH + path, summary, lambda call: change(call.h, call.request), Remarks, request, writes=True
-    )
+    def handler(call: Call) -> Remarks:
+        return change(call.h, call.request)
+
+    return Endpoint(_PATH + path, summary, handler, Remarks, request, writes=True, method=method)
 
 
 ENDPOINTS = (
     Endpoint(
-        "GET",
         f"{_PATH}/remarks",
         "Pins, tags, title and notes of a session",
         lambda call: call.h.remarks(call.request.session),
         Remarks,
         SessionRequest,
-        steady=True,
+        has_etag=True,
     ),
     _remark("PUT", "/pin", "Pin a session", lambda h, given: h.pin(given.session)[0]),
     _remark("DELETE", "/pin", "Unpin a session", lambda h, given: h.pin(given.session, remove=True)[0]),
     Endpoint(
-        "GET",
         f"{_PATH}/pins",
         "Pinned messages of a session",
         lambda call: {"pins": call.h.pinned_messages(call.request.session)},
         defstruct("Pins", [("pins", list[PinnedMessage])], module=__name__),
         SessionRequest,
-        steady=True,
+        has_etag=True,
     ),
     _remark(
         "PUT",

@@ -51,7 +51,6 @@ def _search(call: Call) -> dict[str, Any]:
 
 ENDPOINTS = (
     Endpoint(
-        "GET",
         "/api/search",
         "Search everything that was ever said or done, best match first",
         _search,
@@ -60,7 +59,6 @@ ENDPOINTS = (
         "query project since until group sort context facets limit cursor",
     ),
     Endpoint(
-        "GET",
         "/api/prompts",
         "Every prompt ever typed, newest first",
         lambda call: call.h.prompts(call.request),
@@ -69,7 +67,6 @@ ENDPOINTS = (
         "query project since until source unique ascending limit cursor",
     ),
     Endpoint(
-        "GET",
         "/api/files",
         "Files that tool calls changed, last changed first",
         lambda call: call.h.files(call.request),
@@ -78,7 +75,6 @@ ENDPOINTS = (
         "text under project since until sort ascending limit cursor",
     ),
     Endpoint(
-        "GET",
         "/api/files/history",
         "Changes to one file, newest first",
         lambda call: call.h.file_history(call.request),
@@ -87,7 +83,6 @@ ENDPOINTS = (
         "path reads project since until limit cursor",
     ),
     Endpoint(
-        "GET",
         "/api/calls",
         "Tool calls, newest first",
         lambda call: call.h.calls(call.request),
@@ -96,7 +91,6 @@ ENDPOINTS = (
         "query match kind tool text under project since until sort subjects outputs limit cursor",
     ),
     Endpoint(
-        "GET",
         "/api/tools",
         "Every tool with its calls, durations and failures",
         lambda call: call.h.tools(call.request),

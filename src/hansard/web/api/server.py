@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import defstruct
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from hansard.model.fields import Timestamp
 from hansard.model.serialize import encoded
 from hansard.model.sessions import Tagged
 from hansard.query.health import Diagnosis, Status
-from hansard.web.api.endpoint import Call, Endpoint
+from hansard.web.api.endpoint import Endpoint
 from hansard.web.parameters import Nothing
 from hansard.web.redirect_file import LINK_SECONDS
 from hansard.web.responses import Json
@@ -27,22 +27,6 @@ if TYPE_CHECKING:
     from hansard.web.engine_pool import Live
 
 _KIND = "text/event-stream"
-
-
-def _status(call: Call) -> Status:
-    return call.h.status()
-
-
-def _doctor(call: Call) -> Diagnosis:
-    return call.h.doctor()
-
-
-def _tags(call: Call) -> dict[str, Any]:
-    return {"tags": call.h.tags()}
-
-
-def _revision(call: Call) -> StoreState:
-    return replace(call.live.state, revision=call.h.revision())
 
 
 async def _events(request: Request, given: Nothing) -> Response:  # noqa: ARG001 - there is nothing to ask with
@@ -73,20 +57,31 @@ async def _link(request: Request, given: Nothing) -> Json:  # noqa: ARG001 - the
 
 ENDPOINTS = (
     Endpoint(
-        "GET", "/api/status", "The store at a glance, and what the client's clean-up deletes next", _status, Status
+        "/api/status",
+        "The store at a glance, and what the client's clean-up deletes next",
+        lambda call: call.h.status(),
+        Status,
     ),
-    Endpoint("GET", "/api/doctor", "The store's health, bad lines, and unknown record types", _doctor, Diagnosis),
     Endpoint(
-        "GET",
+        "/api/doctor",
+        "The store's health, bad lines, and unknown record types",
+        lambda call: call.h.doctor(),
+        Diagnosis,
+    ),
+    Endpoint(
         "/api/tags",
         "All tags with their number of sessions",
-        _tags,
+        lambda call: {"tags": call.h.tags()},
         defstruct("Tags", [("tags", list[Tagged])]),
-        steady=True,
+        has_etag=True,
     ),
-    Endpoint("GET", "/api/revision", "Whether the store has changed, as the events report it", _revision, StoreState),
     Endpoint(
-        "GET",
+        "/api/revision",
+        "Whether the store has changed, as the events report it",
+        lambda call: replace(call.live.state, revision=call.h.revision()),
+        StoreState,
+    ),
+    Endpoint(
         "/api/events",
         "Server-sent events: `revision` with what /api/revision answers, immediately and after every change",
         _events,
@@ -94,10 +89,10 @@ ENDPOINTS = (
         kind=_KIND,
     ),
     Endpoint(
-        "POST",
         "/api/links",
         "A link that signs in one more browser, valid once and for five minutes",
         _link,
         defstruct("LoginLink", [("link", str), ("expires_at", Timestamp)]),
+        method="POST",
     ),
 )

@@ -50,19 +50,17 @@ def _part(name: str, summary: str, ask: Callable[[Hansard, str], Any], kind: Any
     """The endpoint of a list that belongs to a session."""
     answer = defstruct(name.capitalize(), [(name, list[kind])])
     return Endpoint(
-        "GET",
         f"{_PATH}/{name}",
         summary,
         lambda call: {name: ask(call.h, call.request.session)},
         answer,
         SessionRequest,
-        steady=True,
+        has_etag=True,
     )
 
 
 ENDPOINTS = (
     Endpoint(
-        "GET",
         "/api/sessions",
         "Sessions that match, newest first",
         lambda call: call.h.sessions(call.request),
@@ -72,40 +70,36 @@ ENDPOINTS = (
         " ascending limit cursor",
     ),
     Endpoint(
-        "GET",
         _PATH,
         "One session",
         lambda call: call.h.session(call.request.session),
         Session,
         SessionRequest,
-        steady=True,
+        has_etag=True,
     ),
     _part("agents", "Its subagents", lambda h, name: h.agents(name), Agent),
     _part("links", "How it relates to other sessions: forks, continuations", lambda h, name: h.links(name), Link),
     Endpoint(
-        "GET",
         f"{_PATH}/related",
         "Similar sessions, most similar first, and why",
         _related,
         defstruct("RelatedSessions", [("session", Session), ("related", list[Related])]),
         RelatedRequest,
-        steady=True,
+        has_etag=True,
     ),
     _part("todos", "Its todos and tasks", lambda h, name: h.todos(name), Todo),
     _part(
         "transcripts", "Its transcripts, former generations included", lambda h, name: h.transcripts(name), Transcript
     ),
     Endpoint(
-        "GET",
         f"{_PATH}/files",
         "What its tool calls did to files, with patches",
         _files,
         defstruct("FileChanges", [("files", list[FileChange]), ("total", int), ("next", int | None)]),
         FileChangesRequest,
-        steady=True,
+        has_etag=True,
     ),
     Endpoint(
-        "GET",
         "/api/projects",
         "Projects and their totals, most recent first",
         lambda call: {"projects": call.h.projects(call.request)},

@@ -14,6 +14,7 @@ from hansard.model.requests import SessionRequest, about
 from hansard.model.serialize import encoded
 from hansard.model.threads import Agent
 from hansard.web.api.endpoint import Call, Endpoint
+from hansard.web.responses import refuse_verbatim
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -76,7 +77,8 @@ class RawRequest(SessionRequest, frozen=True, kw_only=True):
 
 
 async def _raw(request: Request, given: RawRequest) -> Response:
-    """A transcript from the first byte to the last, or one line of it; no more than a piece is in memory."""
+    """The bytes of a transcript, or of one line, streamed in pieces."""
+    refuse_verbatim(request)
     engines: EnginePool = request.app.state.engines
     transcript, start, end = await engines.read(lambda h: _place(h, given))
     headers = {"content-length": str(end - start)}
@@ -122,7 +124,6 @@ def _place(h: Hansard, given: RawRequest) -> tuple[int, int, int]:
 
 ENDPOINTS = (
     Endpoint(
-        "GET",
         "/api/sessions/{session}/turns",
         "What was said and done in it, turn by turn: prompts, replies, tool calls with results, costs",
         _turns,
@@ -137,10 +138,9 @@ ENDPOINTS = (
             ],
         ),
         TurnsRequest,
-        steady=True,
+        has_etag=True,
     ),
     Endpoint(
-        "GET",
         "/api/sessions/{session}/raw",
         "The verbatim bytes of its main transcript, of another, or of one line",
         _raw,

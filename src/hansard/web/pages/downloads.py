@@ -16,9 +16,12 @@ from starlette.routing import Route
 from hansard.errors import UsageError
 from hansard.export.formats import draw
 from hansard.export.names import name_sessions
+from hansard.model.gate import count_anew
 from hansard.model.requests import about
+from hansard.web.engine_pool import outgoing_engines
 from hansard.web.pages.session.show import find_by_id, zone_of
 from hansard.web.parameters import read_params
+from hansard.web.responses import refuse_verbatim
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -46,10 +49,19 @@ class DownloadRequest(Struct, frozen=True, kw_only=True):
     format: Annotated[str, about("Its format.", choices=FORMS)] = "html"
 
 
+def _engines(request: Request, form: str) -> EnginePool:
+    """The engines that redact as a file wants it; a transcript is verbatim, or not to be had."""
+    if form != "jsonl":
+        return outgoing_engines(request)
+    refuse_verbatim(request)
+    engines: EnginePool = request.app.state.engines
+    return engines
+
+
 async def download_one(request: Request) -> Response:
     """The session in one of the formats; jsonl is its transcript, byte for byte."""
     form = read_params(request, DownloadRequest).format
-    engines: EnginePool = request.app.state.engines
+    engines = _engines(request, form)
     session_id = request.path_params["session_id"]
 
     def found(h: Hansard) -> Session:
@@ -71,7 +83,7 @@ async def download_one(request: Request) -> Response:
 def _pieces(engines: EnginePool, session: Session, form: str, zone: tzinfo) -> Iterator[bytes]:
     """With an engine of its own, so that other requests keep theirs while this one is sent."""
     with engines.engine() as h, h.at_once():
-        thread = h.read(session)
+        thread = h.read(session.session_id)  # so that secrets in its title are counted
         yield from thread.raw() if form == "jsonl" else draw(form, thread, zone=zone, now=datetime.now(UTC))
 
 
@@ -92,7 +104,7 @@ async def download_several(request: Request) -> Response:
         raise UsageError("missing parameter 'session'")
     zone = zone_of(request)
 
-    engines: EnginePool = request.app.state.engines
+    engines = _engines(request, form)
     sessions = await engines.read(lambda h: [find_by_id(h, name) for name in names])
 
     if sum(session.bytes for session in sessions) > _MOST_BYTES:
@@ -104,7 +116,8 @@ async def download_several(request: Request) -> Response:
         # With an engine of its own, as a single download.
         with engines.engine() as h, h.at_once(), zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             for session in sessions:
-                thread = h.read(session)
+                count_anew(h.redact)
+                thread = h.read(session.session_id)
                 if form == "jsonl" and not thread.has_log:  # only its subagents are kept
                     continue
                 pieces = thread.raw() if form == "jsonl" else draw(form, thread, zone=zone, now=datetime.now(UTC))

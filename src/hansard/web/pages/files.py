@@ -1,10 +1,10 @@
-"""Files: what was changed when, by which session, with diffs."""
+"""Files: lists, folders, changes, and the history of one file with diffs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from markupsafe import Markup
@@ -14,14 +14,16 @@ from starlette.routing import Route
 
 from hansard.errors import UsageError
 from hansard.model.requests import CallsRequest, FileHistoryRequest, FilesRequest, FolderRequest, about, same_for
-from hansard.render.format import weekday_text
+from hansard.model.table import Column, Kind, Link, Table
+from hansard.render.format import local, weekday_text
 from hansard.render.html.parts import parts_html
+from hansard.render.html.tables import draw_table
 from hansard.thread.tool_views import view
 from hansard.web.caches import shared
-from hansard.web.page_request import RANGES, Choice, PageRequest, headings, parse_page
-from hansard.web.parameters import LAST_OFFSET, read_params
-from hansard.web.responses import answered, html
-from hansard.web.urls import place, session_place
+from hansard.web.page_request import RANGES, Choice, PageRequest, parse_page, sort_links
+from hansard.web.parameters import LAST_OFFSET
+from hansard.web.responses import engine_route, html
+from hansard.web.urls import listed_place, place, session_place
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -29,18 +31,27 @@ if TYPE_CHECKING:
 
     from hansard.engine import Hansard
     from hansard.model.calendar import Zone
-    from hansard.model.calls import Call, ChangedFile, FileHistory
+    from hansard.model.calls import Call, ChangedFile, FileHistory, FolderPage
     from hansard.model.threads import ToolCall
     from hansard.web.caches import AnswerCache
 
 _VIEWS = {"files": "Files", "folders": "Folders", "changes": "Changes"}
-_SORTS = {
-    "path": ("File", "text"),
-    "changes": ("Changes", "number"),
-    "lines": ("Lines", "number"),
-    "sessions": ("Sessions", "number"),
-    "last": ("Last change", "number"),
-}
+_FILES = (
+    Column("File", sort="path", css="file"),
+    Column("Project", Kind.PROJECT, css="wide-only quiet ends"),
+    Column("Changes", Kind.COUNT, sort="changes", css="not-narrow"),
+    Column("Lines", Kind.LINES, sort="lines", css="lines"),
+    Column("Sessions", Kind.COUNT, sort="sessions", css="wide-only"),
+    Column("Last change", Kind.TIME, right=True, sort="last", css="when quiet"),
+)
+_FOLDER = (
+    Column("Name", css="file"),
+    Column("Files", Kind.COUNT, css="not-narrow"),
+    Column("Changes", Kind.COUNT, css="not-narrow"),
+    Column("Lines", Kind.LINES, css="lines"),
+    Column("Last change", Kind.TIME, right=True, css="when quiet"),
+)
+_SORTS = tuple(column.sort for column in _FILES if column.sort)
 _CHANGES = {"create": "created", "update": "rewritten", "edit": "edited", "notebook": "notebook edited"}
 _ROWS, _STEPS = 50, 30
 _DRAWN = 4  # diffs that come with the page of a file; the others when they are opened
@@ -49,7 +60,7 @@ _LONGEST_PATH = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A call in a list of what was done to files."""
+    """A call in a list of changes."""
 
     call: Call
     what: str
@@ -57,7 +68,7 @@ class Step:
     name: str
     day: str
     clock: str
-    href: str  # where its session shows it
+    href: str  # in its session
     raw: str
     src: str  # its diff
     history: str | None
@@ -91,9 +102,12 @@ class ChangeRequest(Struct, frozen=True, kw_only=True):
     session: Annotated[str | None, about("The session.")] = None
 
 
-async def show(request: Request) -> Response:
+_NAMES = "text project view under sort ascending range since until cursor"
+
+
+@engine_route(partial(parse_page, kind=FileListRequest, names=_NAMES))
+def show(h: Hansard, request: Request, asked: PageRequest[FileListRequest]) -> Response:
     """The page: files, folders, or all changes."""
-    asked = parse_page(request, FileListRequest, "text project view under sort ascending range since until cursor")
     wanted = asked.request
     if wanted.under is not None and not wanted.under.endswith(("/", "\\")):
         raise UsageError("invalid 'under': a folder must end with a slash")
@@ -101,7 +115,8 @@ async def show(request: Request) -> Response:
     narrowed = asked.without_usual_order(ascending=ascending, usual=wanted.sort == "path")
     zone = asked.span.zone
 
-    def find(h: Hansard, cache: AnswerCache) -> Any:
+    def find() -> Any:
+        cache: AnswerCache = request.app.state.cache
         where: dict[str, Any] = {"under": wanted.under, "text": wanted.text}
         if wanted.view == "folders":
             return cache.ask(h, "folder", same_for(FolderRequest, wanted, **where))
@@ -112,83 +127,73 @@ async def show(request: Request) -> Response:
 
     def drawn(page: Any) -> dict[str, Any]:
         if wanted.view == "folders":
-            folders = [(one, one.path[len(page.under) :], narrowed.address(under=one.path)) for one in page.folders]
-            return {"rows": _rows(page.files), "folders": folders, "crumbs": _crumbs(narrowed, page.under)}
+            return {"table": _folder_table(page, narrowed), "crumbs": _crumbs(narrowed, page.under)}
         if wanted.view == "changes":
             return {"days": _by_day(_steps(page.calls, zone))}
-        heads = headings(narrowed, _SORTS, wanted.sort, ascending=ascending, default="last")
-        return {"rows": _rows(page.files), "heads": heads}
+        sorts = sort_links(narrowed, wanted.sort, ascending=ascending, default="last", texts=("path",))
+        rows = [_row(file) for file in page.files]
+        names = request.app.state.engines.names
+        return {"table": draw_table(Table(_FILES, rows), "rows files", sorts, names) if rows else ""}
 
-    def answer(h: Hansard) -> Response:
-        found = find(h, request.app.state.cache)
-        more = found.next_cursor if wanted.view != "folders" else None
-        return html(
-            request,
-            "files.html",
-            title="Files",
-            at="/files",
-            view=wanted.view,
-            views=[
-                Choice(name, narrowed.address(view=None if key == "files" else key), key == wanted.view)
-                for key, name in _VIEWS.items()
-            ],
-            narrowed=narrowed,
-            projects=h.field_values("project"),
-            top=narrowed.address(under=None),
-            more=narrowed.address(cursor=more) if more else None,
-            first=narrowed.address() if wanted.cursor else None,
-            page=found,
-            **drawn(found),
-        )
-
-    return await answered(request, answer)
+    found = find()
+    more = found.next_cursor if wanted.view != "folders" else None
+    return html(
+        request,
+        "files.html",
+        title="Files",
+        at="/files",
+        view=wanted.view,
+        views=[
+            Choice(name, narrowed.address(view=None if key == "files" else key), key == wanted.view)
+            for key, name in _VIEWS.items()
+        ],
+        narrowed=narrowed,
+        projects=h.field_values("project"),
+        top=narrowed.address(under=None),
+        more=narrowed.address(cursor=more) if more else None,
+        first=narrowed.address() if wanted.cursor else None,
+        page=found,
+        **drawn(found),
+    )
 
 
-async def history(request: Request) -> Response:
+@engine_route(partial(parse_page, kind=FileHistoryPageRequest, names="path project reads range since until cursor"))
+def history(h: Hansard, request: Request, narrowed: PageRequest[FileHistoryPageRequest]) -> Response:
     """Everything that was done to one file."""
-    narrowed = parse_page(request, FileHistoryPageRequest, "path project reads range since until cursor")
     asked = narrowed.request
-
-    def answer(h: Hansard) -> Response:
-        found: FileHistory = request.app.state.cache.ask(h, "file_history", replace(asked, limit=_STEPS))
-        steps = _steps(found.page.calls, narrowed.span.zone, _drawn(h, found.page.calls, _DRAWN))
-        name, folder = _name(asked.path)
-        return html(
-            request,
-            "files_history.html",
-            title=name,
-            at="/files",
-            file=found,
-            name=name,
-            folder=folder,
-            folder_href=place("/files", view="folders", under=folder) if folder else None,
-            narrowed=narrowed,
-            days=_by_day(steps),
-            views=[
-                Choice("Changes", narrowed.address(reads=None), not asked.reads),
-                Choice("Changes and reads", narrowed.address(reads=True), asked.reads),
-            ],
-            more=narrowed.address(cursor=found.page.next_cursor) if found.page.next_cursor else None,
-            first=narrowed.address() if asked.cursor else None,
-        )
-
-    return await answered(request, answer)
+    found: FileHistory = request.app.state.cache.ask(h, "file_history", replace(asked, limit=_STEPS))
+    steps = _steps(found.page.calls, narrowed.span.zone, _drawn(h, found.page.calls, _DRAWN))
+    name, folder = _name(asked.path)
+    return html(
+        request,
+        "files_history.html",
+        title=name,
+        at="/files",
+        file=found,
+        name=name,
+        folder=folder,
+        folder_href=place("/files", view="folders", under=folder) if folder else None,
+        narrowed=narrowed,
+        days=_by_day(steps),
+        views=[
+            Choice("Changes", narrowed.address(reads=None), not asked.reads),
+            Choice("Changes and reads", narrowed.address(reads=True), asked.reads),
+        ],
+        more=narrowed.address(cursor=found.page.next_cursor) if found.page.next_cursor else None,
+        first=narrowed.address() if asked.cursor else None,
+    )
 
 
-async def change(request: Request) -> Response:
+@engine_route(ChangeRequest)
+def change(h: Hansard, request: Request, asked: ChangeRequest) -> Response:
     """What one call did, for an open page."""
-    asked = read_params(request, ChangeRequest)
-
-    def answer(h: Hansard) -> Response:
-        where: dict[str, Any] = {"session_id": asked.session, "root": asked.root, "generation": asked.generation}
-        call = h.tool_call(asked.transcript, asked.offset, asked.block, **where)
-        return html(request, "files_change.html", drawn=draw_call(call))
-
-    return await answered(request, answer)
+    where: dict[str, Any] = {"session_id": asked.session, "root": asked.root, "generation": asked.generation}
+    call = h.tool_call(asked.transcript, asked.offset, asked.block, **where)
+    return html(request, "files_change.html", drawn=draw_call(call))
 
 
 def draw_call(call: ToolCall) -> Markup:
-    """A call as the session's page draws it: the change alone where it made one, else what it was given and gave."""
+    """A call as the session's page draws it: only the change if it made one, else input and result."""
     shown = view(call, "")
     parts = shown.parts + shown.results
     if call.change is not None:
@@ -214,7 +219,7 @@ def _steps(calls: Iterable[Call], zone: Zone, drawn: dict[int, Markup] | None = 
 
 
 def _step(call: Call, zone: Zone, drawn: Markup | None) -> Step:
-    at = None if call.at is None else _local(call.at, zone)
+    at = None if call.at is None else local(call.at, zone.info)
     name, folder = _name(call.path or "")
     return Step(
         call=call,
@@ -223,9 +228,7 @@ def _step(call: Call, zone: Zone, drawn: Markup | None) -> Step:
         name=name,
         day="At an unknown time" if at is None else weekday_text(at),
         clock="" if at is None else f"{at:%H:%M}",
-        href=session_place(call.session_id, call.offset, call.agent_id)
-        if call.is_shown
-        else session_place(call.session_id),
+        href=listed_place(call),
         raw=place(f"{session_place(call.session_id)}/raw", transcript=call.transcript, offset=call.offset),
         src=place(
             "/files/change",
@@ -241,14 +244,6 @@ def _step(call: Call, zone: Zone, drawn: Markup | None) -> Step:
     )
 
 
-def _local(at: datetime, zone: Zone) -> datetime:
-    """A time in the zone; at the ends of the calendar, where no zone fits, as it is."""
-    try:
-        return zone.local(at)
-    except (OverflowError, ValueError, OSError):
-        return at
-
-
 def _by_day(steps: Iterable[Step]) -> list[tuple[str, list[Step]]]:
     days: list[tuple[str, list[Step]]] = []
     for step in steps:
@@ -258,29 +253,44 @@ def _by_day(steps: Iterable[Step]) -> list[tuple[str, list[Step]]]:
     return days
 
 
-def _rows(files: Iterable[ChangedFile]) -> list[dict[str, Any]]:
-    return [_row(file) for file in files]
-
-
-def _row(file: ChangedFile) -> dict[str, Any]:
+def _row(file: ChangedFile) -> Sequence[Any]:
     name, folder = _name(file.path)
-    return {
-        "file": file,
-        "name": name,
-        "folder": _inside(folder, file.project),
-        "href": place("/files/history", path=file.path),
-        "session": session_place(file.last_session_id),
-    }
+    return (
+        Link(name, place("/files/history", path=file.path), file.path, _inside(folder, file.project)),
+        Link(file.project, title=file.project),
+        file.changes,
+        (file.added, file.removed),
+        file.sessions,
+        Link(file.last_at, session_place(file.last_session_id)),
+    )
+
+
+def _folder_table(page: FolderPage, narrowed: PageRequest[Any]) -> Markup | str:
+    """The folders in a folder, then its files."""
+    rows: list[Sequence[Any]] = [
+        (
+            Link(one.path[len(page.under) :], narrowed.address(under=one.path), icon="folder"),
+            one.files,
+            one.changes,
+            (one.added, one.removed),
+            one.last_at,
+        )
+        for one in page.folders
+    ]
+    for file in page.files:
+        name, _, changes, lines, _, last = _row(file)
+        rows.append((Link(name.value, name.href, icon="file"), None, changes, lines, last))
+    return draw_table(Table(_FOLDER, rows), "rows files") if rows else ""
 
 
 def _name(path: str) -> tuple[str, str]:
-    """A path's last name, and the folder before it with its slash."""
+    """Split a path into its name and its folder, which ends with a slash."""
     cut = max(path.rfind("/"), path.rfind("\\")) + 1
     return (path[cut:], path[:cut]) if path[cut:] else (path, "")
 
 
 def _inside(folder: str, project: str) -> str:
-    """A folder as seen from its project."""
+    """A folder relative to its project."""
     base = project.rstrip("/\\")
     return folder[len(base) + 1 :] if base and folder.startswith((f"{base}/", f"{base}\\")) else folder
 

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Struct
@@ -19,8 +20,7 @@ from hansard.render.format import date_text, listed_cost, many, row_cost
 from hansard.render.series import WEEKS, Amount, Measure, days_of, measure_of, week_hours_of, year_of
 from hansard.web.caches import shared
 from hansard.web.page_request import Choice, parse_page
-from hansard.web.parameters import Nothing, read_params
-from hansard.web.responses import answered, html
+from hansard.web.responses import engine_route, html
 from hansard.web.summary_cards import all_time, block_of, budget_of, summary_cards
 from hansard.web.urls import day_place, place
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from hansard.model.ledger import UsageReport
     from hansard.model.sessions import Session
     from hansard.web.page_request import PageRequest
+    from hansard.web.parameters import Nothing
 
     Chosen = PageRequest["OverviewRequest"]
 
@@ -47,7 +48,7 @@ _SPANS = {"30": "30 days", "90": "90 days"}
 
 @dataclass(frozen=True, slots=True)
 class ListedSession:
-    """A session of a list; `live_at` where its file has just changed."""
+    """A session of a list; `live_at` if its file has just changed."""
 
     session: Session
     cost: str
@@ -62,82 +63,50 @@ class OverviewRequest(Struct, frozen=True, kw_only=True):
     days: Annotated[str, about("How many days have bars.", choices=_SPANS)] = "30"
 
 
-async def show(request: Request) -> Response:
-    chosen = parse_page(request, OverviewRequest, "heat split days")
-
-    def answer(h: Hansard) -> Response:
-        now, zone = datetime.now(UTC), request.app.state.zone
-        if h.sessions(debris=True, limit=1).total == 0:
-            roots = request.app.state.settings.roots
-            return html(request, "overview_empty.html", title="Overview", at="/", roots=roots, seen=h.revision())
-        return html(
-            request,
-            "overview.html",
-            title="Overview",
-            at="/",
-            zone=zone.name,
-            seen=h.revision(),
-            **_now(request, h, now),
-            **_charts(request, h, now, chosen),
-        )
-
-    return await answered(request, answer)
+@engine_route(partial(parse_page, kind=OverviewRequest, names="heat split days"))
+def show(h: Hansard, request: Request, chosen: Chosen) -> Response:
+    state, now = request.app.state, datetime.now(UTC)
+    about: dict[str, Any] = {"title": "Overview", "at": "/", "seen": h.revision()}
+    if h.sessions(debris=True, limit=1).total == 0:
+        return html(request, "overview_empty.html", roots=state.settings.roots, **about)
+    figures = {**_now(request, h, now), **_charts(request, h, now, chosen)}
+    return html(request, "overview.html", zone=state.zone.name, **about, **figures)
 
 
-async def refresh(request: Request) -> Response:
+@engine_route()
+def refresh(h: Hansard, request: Request, _: Nothing) -> Response:
     """The part of the page that refreshes itself while it is open."""
-    read_params(request, Nothing)
-
-    def answer(h: Hansard) -> Response:
-        return html(request, "overview_now.html", year=None, **_now(request, h, datetime.now(UTC)))
-
-    return await answered(request, answer)
+    return html(request, "overview_now.html", year=None, **_now(request, h, datetime.now(UTC)))
 
 
-async def cleanup(request: Request) -> Response:
+@engine_route()
+def cleanup(h: Hansard, request: Request, _: Nothing) -> Response:
     """The client's next deletions, fetched after the page and cached for a while, because they need a walk of the sources."""
-    read_params(request, Nothing)
-
-    def answer(h: Hansard) -> Response:
-        known = request.app.state.cache.answer(("status", int(time.monotonic() // _CLEANUP_SECONDS)), h.status)
-        return html(request, "overview_cleanup.html", store=known, doomed=known.doomed[:3])
-
-    return await answered(request, answer)
+    known = request.app.state.cache.answer(("status", int(time.monotonic() // _CLEANUP_SECONDS)), h.status)
+    return html(request, "overview_cleanup.html", store=known, doomed=known.doomed[:3])
 
 
-async def total(request: Request) -> Response:
+@engine_route()
+def total(h: Hansard, request: Request, _: Nothing) -> Response:
     """The all-time figures, fetched after the page, because their cost grows with the history."""
-    read_params(request, Nothing)
-
-    def answer(h: Hansard) -> Response:
-        state = request.app.state
-        timezone, now = state.settings.timezone, datetime.now(UTC)
-        card = state.cache.answer(("all time", h.state()), lambda: all_time(h, state.zone, timezone, now))
-        return html(request, "overview_card.html", glance=card, spark=_sparks(request, h, now)[2])
-
-    return await answered(request, answer)
+    state, now = request.app.state, datetime.now(UTC)
+    timezone = state.settings.timezone
+    card = state.cache.answer(("all time", h.state()), lambda: all_time(h, state.zone, timezone, now))
+    return html(request, "overview_card.html", glance=card, spark=_sparks(request, h, now)[2])
 
 
-async def hours(request: Request) -> Response:
+@engine_route()
+def hours(h: Hansard, request: Request, _: Nothing) -> Response:
     """When the work was done, by weekday and hour; after the page for the same reason."""
-    read_params(request, Nothing)
-
-    def answer(h: Hansard) -> Response:
-        known = request.app.state.cache.answer(("hours", h.state()), lambda: _hours(request, h, datetime.now(UTC)))
-        return html(request, "overview_hours.html", **known)
-
-    return await answered(request, answer)
+    known = request.app.state.cache.answer(("hours", h.state()), lambda: _hours(request, h, datetime.now(UTC)))
+    return html(request, "overview_hours.html", **known)
 
 
-async def top(request: Request) -> Response:
+@engine_route()
+def top(h: Hansard, request: Request, _: Nothing) -> Response:
     """The sessions that cost most."""
-    read_params(request, Nothing)
-
-    def answer(h: Hansard) -> Response:
-        known = [session for session in h.sessions(sort="cost", limit=_TOP).sessions if session.cost_usd]
-        return html(request, "overview_top.html", top=[_listed(session, None) for session in known])
-
-    return await answered(request, answer)
+    known = [session for session in h.sessions(sort="cost", limit=_TOP).sessions if session.cost_usd]
+    return html(request, "overview_top.html", top=[_listed(session, None) for session in known])
 
 
 # -- now
@@ -164,7 +133,7 @@ def _now(request: Request, h: Hansard, now: datetime) -> dict[str, Any]:
 
 
 def _sparks(request: Request, h: Hansard, now: datetime) -> tuple[Markup, Markup, Markup]:
-    """The last days, weeks and months, or those before the last usage where this week has none."""
+    """The last days, weeks and months, or those up to the last usage if this week has none."""
     state = request.app.state
     today = state.zone.local(now).date()
 
@@ -197,7 +166,7 @@ def _listed(session: Session, live_at: datetime | None) -> ListedSession:
 
 
 def _charts(request: Request, h: Hansard, now: datetime, chosen: Chosen) -> dict[str, Any]:
-    """Both charts; as they were drawn last where neither the store nor the day has changed."""
+    """Both charts, cached until the store or the day changes."""
     kept, known = request.app.state.cache, (h.state(), request.app.state.zone.local(now).date())
     year = kept.answer(("year", *known, chosen.request), lambda: _year(request, h, now, chosen))
     spending = kept.answer(("spending", *known, chosen.request), lambda: _spending(request, h, now, chosen))
@@ -236,7 +205,9 @@ def _year(request: Request, h: Hansard, now: datetime, chosen: Chosen) -> dict[s
     first, last = year_of(report, days, today)
     total = measure.text(sum((amount for day, amount in days.items() if first <= day <= last), Amount()))
 
-    def told(amount: Amount) -> str:
+    def text(amount: Amount) -> str:
+        if chosen.request.heat == "sessions":
+            return many(int(amount.size), "session")
         return f"{measure.title}  {measure.text(amount)}"
 
     if chosen.request.heat == "sessions":
@@ -247,9 +218,9 @@ def _year(request: Request, h: Hansard, now: datetime, chosen: Chosen) -> dict[s
         days,
         first,
         last,
-        told=_told_sessions if chosen.request.heat == "sessions" else told,
+        text=text,
         label=f"{_HEATS[chosen.request.heat]} on each day of the year",
-        lead=lambda day: day_place(day.isoformat()),
+        href=lambda day: day_place(day.isoformat()),
     )
     busy = sum(amount.size > 0 for amount in days.values())
     return {
@@ -258,10 +229,6 @@ def _year(request: Request, h: Hansard, now: datetime, chosen: Chosen) -> dict[s
         "shades": shades(),
         "heats": _choices("heat", chosen, _HEATS),
     }
-
-
-def _told_sessions(amount: Amount) -> str:
-    return many(int(amount.size), "session")
 
 
 def _session_days(h: Hansard, zone: Zone, first: date, last: date) -> dict[date, Amount]:

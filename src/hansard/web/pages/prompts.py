@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Struct
@@ -12,12 +13,11 @@ from starlette.routing import Route
 from hansard.errors import NotFound
 from hansard.model.requests import PromptsRequest, about
 from hansard.query.language import QueryError
-from hansard.render.format import prompt_counts
+from hansard.render.format import hit_time, prompt_counts
 from hansard.web.caches import shared
 from hansard.web.page_request import TIMES, FormError, parse_page
-from hansard.web.parameters import LAST_OFFSET, read_params
-from hansard.web.responses import answered, html
-from hansard.web.search_hits import stamp
+from hansard.web.parameters import LAST_OFFSET
+from hansard.web.responses import engine_route, html
 from hansard.web.urls import session_place
 
 if TYPE_CHECKING:
@@ -54,34 +54,33 @@ class PromptTextRequest(Struct, frozen=True, kw_only=True):
     offset: Annotated[int, about("Where its line begins.", ge=0, le=LAST_OFFSET)] = 0
 
 
-async def show(request: Request) -> Response:
+_NAMES = "query project since until source unique part cursor"
+
+
+@engine_route(partial(parse_page, kind=PromptListRequest, names=_NAMES))
+def show(h: Hansard, request: Request, listing: PageRequest[PromptListRequest]) -> Response:
     """The page, or a piece of it; the total is fetched later, because it takes longer than the first prompts."""
-    listing = parse_page(request, PromptListRequest, "query project since until source unique part cursor")
     part = listing.request.part
-
-    def answer(h: Hansard) -> Response:
-        if part == "count":
-            page = _found(h, listing, limit=1, cursor=None, counted=True)["page"]
-            return PlainTextResponse("" if page is None else prompt_counts(page))
-        found = _found(h, listing, limit=_PAGE, counted=False)
-        if part == "page":
-            found["projects"] = h.field_values("project")
-        return html(request, _TEMPLATES[part], title="Prompts", at="/prompts", **found)
-
-    return await answered(request, answer)
+    if part == "count":
+        page = _found(h, listing, limit=1, cursor=None, counted=True)["page"]
+        return PlainTextResponse("" if page is None else prompt_counts(page))
+    found = _found(h, listing, limit=_PAGE, counted=False)
+    if part == "page":
+        found["projects"] = h.field_values("project")
+    return html(request, _TEMPLATES[part], title="Prompts", at="/prompts", **found)
 
 
-async def text(request: Request) -> Response:
+@engine_route(PromptTextRequest)
+def text(h: Hansard, _: Request, asked: PromptTextRequest) -> Response:
     """One prompt as it was typed, in full."""
-    asked = read_params(request, PromptTextRequest)
-    found: str | None = await request.app.state.engines.read(lambda h: h.prompt_text(asked.transcript, asked.offset))
+    found = h.prompt_text(asked.transcript, asked.offset)
     if found is None:
         raise NotFound("there is no prompt at this offset")
     return PlainTextResponse(found.encode("utf-8", "replace"))
 
 
 def _found(h: Hansard, listing: PageRequest[PromptListRequest], **how: Any) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    values: dict[str, Any] = {
         "listing": listing,
         "is_narrowed": listing.has("q", "project", "since", "until", "source"),
         "cursor": listing.request.cursor,
@@ -89,16 +88,16 @@ def _found(h: Hansard, listing: PageRequest[PromptListRequest], **how: Any) -> d
         "kinds": KINDS,
         "shown": SHOWN,
         "place_of": place_of,
-        "stamp": stamp,
+        "stamp": hit_time,
         "mistakes": listing.mistakes,
         "page": None,
     }
     if not listing.mistakes:
         try:
-            told["page"] = h.prompts(replace(listing.request, **how))
+            values["page"] = h.prompts(replace(listing.request, **how))
         except QueryError as error:
             listing.mistakes["q"] = FormError.of(error)
-    return told
+    return values
 
 
 def place_of(prompt: Prompt) -> str | None:

@@ -18,13 +18,13 @@ from hansard.model.requests import SearchRequest, about
 from hansard.query.language import FIELDS, QueryError
 from hansard.query.language.help import syntax
 from hansard.query.language.refine import Refining
-from hansard.render.format import ProjectNames, full, project_name, tool_name
+from hansard.render.format import ProjectNames, full, hit_time, project_name, tool_name
 from hansard.render.html.escaping import cut_line
 from hansard.web.caches import shared
 from hansard.web.page_request import FormError, parse_page
 from hansard.web.parameters import Nothing, read_params
-from hansard.web.responses import Json, answered, html
-from hansard.web.search_hits import corrected, pieces, place_of, short_pieces, speaker, stamp
+from hansard.web.responses import Json, engine_route, html
+from hansard.web.search_hits import corrected, pieces, place_of, short_pieces, speaker
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from hansard.model.sessions import Session
     from hansard.web.page_request import PageRequest
 
+    Looking = PageRequest["SearchPageRequest"]
+
 _SESSIONS = 10
 _HITS = 20
 _COUNTED = 5_000  # of the matches, for facets: some hundredths of a second
@@ -42,7 +44,7 @@ _CHIPS = 8
 _RECENT = 100
 _PALETTE = 8
 _TEXTS = 5
-_BEGUN = re.compile(r"(?:^|[\s(])[^\W_]{3,}$")
+_TYPING = re.compile(r"(?:^|[\s(])[^\W_]{3,}$")
 _ID = re.compile(r"[0-9a-f-]{4,}")
 _COMPLETED = frozenset({"project", "tool", "model", "branch", "version", "agent", "tag"})
 EXAMPLES = (
@@ -76,41 +78,35 @@ class ValuesRequest(Struct, frozen=True, kw_only=True):
     field: Annotated[str, about("Its name.", choices=FIELDS)] = ""
 
 
-async def show(request: Request) -> Response:
-    looking = _looking(request, "query listed sort facets cursor")
-    asked = looking.request
-
-    def answer(h: Hansard) -> Response:
-        found = _found(h, looking)
-        found |= _faceted(h, looking) if asked.facets else {"facets": None, "chips": ()}
-        title = f"{cut_line(asked.query, 60)} · Search" if asked.query else "Search"
-        return html(request, "search.html", title=title, at="/search", syntax=syntax(), examples=EXAMPLES, **found)
-
-    return await answered(request, answer)
+def _parse(request: Request, names: str) -> Looking:
+    found = parse_page(request, SearchPageRequest, names, path="/search")
+    if found.request.cursor is not None and not found.request.query:
+        raise UsageError("parameter 'cursor' needs parameter 'q'")
+    return found
 
 
-async def results(request: Request) -> Response:
+@engine_route(partial(_parse, names="query listed sort facets cursor"))
+def show(h: Hansard, request: Request, search: Looking) -> Response:
+    asked = search.request
+    found = _found(h, search)
+    found |= _faceted(h, search) if asked.facets else {"facets": None, "chips": ()}
+    title = f"{cut_line(asked.query, 60)} · Search" if asked.query else "Search"
+    return html(request, "search.html", title=title, at="/search", syntax=syntax(), examples=EXAMPLES, **found)
+
+
+@engine_route(partial(_parse, names="query listed sort cursor"))
+def results(h: Hansard, request: Request, search: Looking) -> Response:
     """The results, for an open page."""
-    looking = _looking(request, "query listed sort cursor")
-
-    def answer(h: Hansard) -> Response:
-        found = _found(h, looking)
-        # A query with a mistake has no page.
-        is_more = looking.request.cursor is not None and found["page"] is not None
-        template = "search_hits.html" if is_more else "search_results.html"
-        return html(request, template, examples=EXAMPLES, **found)
-
-    return await answered(request, answer)
+    found = _found(h, search)
+    is_more = search.request.cursor is not None and found["page"] is not None  # a wrong query has no page
+    template = "search_hits.html" if is_more else "search_results.html"
+    return html(request, template, examples=EXAMPLES, **found)
 
 
-async def facets(request: Request) -> Response:
+@engine_route(partial(_parse, names="query listed sort"))
+def facets(h: Hansard, request: Request, search: Looking) -> Response:
     """The facets, fetched by an open page: counting takes longer than finding the best hits."""
-    looking = _looking(request, "query listed sort")
-
-    def answer(h: Hansard) -> Response:
-        return html(request, "search_facets.html", looking=looking, **_faceted(h, looking))
-
-    return await answered(request, answer)
+    return html(request, "search_facets.html", search=search, **_faceted(h, search))
 
 
 async def fields(request: Request) -> Response:
@@ -128,32 +124,28 @@ async def fields(request: Request) -> Response:
     return Json({"fields": found})
 
 
-async def values(request: Request) -> Response:
+@engine_route(ValuesRequest)
+def values(h: Hansard, _: Request, asked: ValuesRequest) -> Response:
     """The values of a field in this history, for completion."""
-    field = read_params(request, ValuesRequest).field
-    if not field:
+    if not asked.field:
         raise UsageError(f"invalid 'field': choose one of {', '.join(FIELDS)}")
-    return Json({"values": await request.app.state.engines.read(lambda h: h.field_values(field))})
+    return Json({"values": h.field_values(asked.field)})
 
 
-async def palette(request: Request) -> Response:
+@engine_route(PaletteRequest)
+def palette(h: Hansard, request: Request, asked: PaletteRequest) -> Response:
     """The latest sessions and the projects; or the sessions and places in their text that match what is typed."""
-    query = read_params(request, PaletteRequest).query
-
-    def answer(h: Hansard) -> Response:
-        names = h.project_names()
-        if query is None:
-            projects = [
-                {"project": item.project, "name": project_name(item.project, names), "sessions": item.sessions}
-                for item in h.projects()[:_RECENT]
-            ]
-            return Json({"projects": projects, "sessions": _named(h.sessions(limit=_RECENT).sessions, names)})
-        found = list(h.sessions(text=query, limit=_PALETTE).sessions)
-        if _ID.fullmatch(query.lower()):
-            found = [*h.sessions(f"session:{query.lower()}", limit=_PALETTE).sessions, *found]
-        return Json({"sessions": _named(found[:_PALETTE], names), "texts": _texts(h, query, request)})
-
-    return await answered(request, answer)
+    query, names = asked.query, h.project_names()
+    if query is None:
+        projects = [
+            {"project": item.project, "name": project_name(item.project, names), "sessions": item.sessions}
+            for item in h.projects()[:_RECENT]
+        ]
+        return Json({"projects": projects, "sessions": _named(h.sessions(limit=_RECENT).sessions, names)})
+    found = list(h.sessions(text=query, limit=_PALETTE).sessions)
+    if _ID.fullmatch(query.lower()):
+        found = [*h.sessions(f"session:{query.lower()}", limit=_PALETTE).sessions, *found]
+    return Json({"sessions": _named(found[:_PALETTE], names), "texts": _texts(h, query, request)})
 
 
 def _named(sessions: Iterable[Session], names: ProjectNames) -> list[dict[str, str]]:
@@ -171,7 +163,7 @@ def _named(sessions: Iterable[Session], names: ProjectNames) -> list[dict[str, s
 def _texts(h: Hansard, query: str, request: Request) -> list[dict[str, Any]]:
     """The best places in the text of sessions; none for a query that is not finished."""
     try:
-        page, _ = _begun(h, SearchRequest(query, timezone=request.app.state.settings.timezone, limit=_TEXTS))
+        page, _ = _search_as_typed(h, SearchRequest(query, timezone=request.app.state.settings.timezone, limit=_TEXTS))
     except QueryError:
         return []
     return [
@@ -185,21 +177,14 @@ def _texts(h: Hansard, query: str, request: Request) -> list[dict[str, Any]]:
     ]
 
 
-def _looking(request: Request, names: str) -> PageRequest[SearchPageRequest]:
-    found = parse_page(request, SearchPageRequest, names, path="/search")
-    if found.request.cursor is not None and not found.request.query:
-        raise UsageError("parameter 'cursor' needs parameter 'q'")
-    return found
-
-
 # -- results
 
 
-def _found(h: Hansard, looking: PageRequest[SearchPageRequest]) -> dict[str, Any]:
+def _found(h: Hansard, search: Looking) -> dict[str, Any]:
     """Values of the templates; a mistake in the query is shown beside the field."""
-    asked = looking.request
-    told: dict[str, Any] = {
-        "looking": looking,
+    asked = search.request
+    values: dict[str, Any] = {
+        "search": search,
         "cursor": asked.cursor,
         "page": None,
         "mistake": None,
@@ -208,32 +193,34 @@ def _found(h: Hansard, looking: PageRequest[SearchPageRequest]) -> dict[str, Any
         "pieces": pieces,
         "place_of": partial(place_of, q=asked.query),
         "speaker": speaker,
-        "stamp": stamp,
+        "stamp": hit_time,
         "corrected": corrected,
     }
     if not asked.query:
-        return told
+        return values
     is_grouped = asked.listed == "session"
     try:
-        found = _begun(h, replace(asked, group=is_grouped, limit=_SESSIONS if is_grouped else _HITS, facets=False))
+        found = _search_as_typed(
+            h, replace(asked, group=is_grouped, limit=_SESSIONS if is_grouped else _HITS, facets=False)
+        )
     except QueryError as error:
-        told["mistake"] = FormError.of(error)
-        return told
-    told["page"], told["widened"] = found
-    told["fields"] = Refining(asked.query, now=looking.now, zone=looking.span.zone.info).fields()
-    if told["widened"] is not None:
-        told["looking"] = dataclasses.replace(looking, given={**looking.given, "q": told["widened"]})
-    return told
+        values["mistake"] = FormError.of(error)
+        return values
+    values["page"], values["widened"] = found
+    values["fields"] = Refining(asked.query, now=search.now, zone=search.span.zone.info).fields()
+    if values["widened"] is not None:
+        values["search"] = dataclasses.replace(search, given={**search.given, "q": values["widened"]})
+    return values
 
 
-def _begun(h: Hansard, asked: SearchRequest) -> tuple[SearchPage, str | None]:
+def _search_as_typed(h: Hansard, asked: SearchRequest) -> tuple[SearchPage, str | None]:
     """What is found, and the wider query that found it: while one types, the last word may be the beginning of another."""
     page = h.search(asked)
-    if not page.hits and asked.cursor is None and _BEGUN.search(asked.query):
+    if not page.hits and asked.cursor is None and _TYPING.search(asked.query):
         wider = f"{asked.query}*"
-        begun = h.search(replace(asked, query=wider))
-        if begun.hits:
-            return begun, wider
+        stream_page = h.search(replace(asked, query=wider))
+        if stream_page.hits:
+            return stream_page, wider
     return page, None
 
 
@@ -251,13 +238,13 @@ class Chip:
     is_chosen: bool
 
 
-def _faceted(h: Hansard, looking: PageRequest[SearchPageRequest]) -> dict[str, Any]:
-    query = looking.request.query
+def _faceted(h: Hansard, search: Looking) -> dict[str, Any]:
+    query = search.request.query
     if not query:
         return {"facets": None, "chips": ()}
     try:
-        refining = Refining(query, now=looking.now, zone=looking.span.zone.info)
-        found = h.facets(query, most=_COUNTED, now=looking.now, timezone=looking.request.timezone)
+        refining = Refining(query, now=search.now, zone=search.span.zone.info)
+        found = h.facets(query, most=_COUNTED, now=search.now, timezone=search.request.timezone)
     except QueryError:  # shown with the results
         return {"facets": None, "chips": ()}
     return {"facets": found, "chips": tuple(_chips(refining, found, h.project_names()))}
@@ -287,18 +274,16 @@ def _chip(
 ) -> Chip | None:
     if not value:
         return None
-    asked = _short(project_name(value, names), value, [other for other, _ in counts]) if field == "project" else value
+    asked = value
+    if field == "project":  # its name, if that is part of no other path of the list
+        name = project_name(value, names)
+        asked = name if sum(name in other for other, _ in counts) == 1 else value
     chosen = refining.has(field, asked) or refining.has(field, value)
     query = refining.narrowed(field, asked) if chosen is None else chosen.rest
     if query is None:
         return None
     name = project_name(value, names) if field == "project" else tool_name(value) if field == "tool" else value
     return Chip(name, count, value, query, chosen is not None)
-
-
-def _short(name: str, project: str, others: list[str]) -> str:
-    """A project's name, where no other one of the list is meant by it too."""
-    return name if sum(name in other for other in others) == 1 else project
 
 
 ROUTES = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec.structs import replace
@@ -14,14 +15,14 @@ from hansard.query.session_groups import GROUPS
 from hansard.render.format import cost, listed_cost, weekday_text
 from hansard.web.caches import shared
 from hansard.web.page_request import TIMES, FormError, parse_page
-from hansard.web.responses import answered, html
+from hansard.web.responses import engine_route, html
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
     from hansard.engine import Hansard
-    from hansard.model.sessions import SessionGroup, SessionPage
+    from hansard.model.sessions import SessionPage
     from hansard.web.page_request import PageRequest
 
 _ROWS = 50
@@ -58,23 +59,20 @@ class SessionListRequest(SessionsRequest, frozen=True, kw_only=True):
 _FILTERS = ("q", "project", "since", "until", "model", "tool", "tag", "errors", "gone", "pinned")
 
 
-async def show(request: Request) -> Response:
+_NAMES = (
+    "query project since until model tool tag has_errors gone pinned sort ascending group part cursor inside around"
+)
+
+
+@engine_route(partial(parse_page, kind=SessionListRequest, names=_NAMES))
+def show(h: Hansard, request: Request, listing: PageRequest[SessionListRequest]) -> Response:
     """The page, or a part of it."""
-    listing = parse_page(
-        request,
-        SessionListRequest,
-        "query project since until model tool tag has_errors gone pinned sort ascending group part cursor inside around",
-    )
     part = listing.request.part
-
-    def answer(h: Hansard) -> Response:
-        found = _found(h, listing)
-        if part == "page":
-            found |= {"projects": h.field_values("project"), "models": h.field_values("model"), "tags": h.tags()}
-        template = "sessions.html" if part == "page" else f"sessions_{part}.html"
-        return html(request, template, title="Sessions", at="/sessions", **found)
-
-    return await answered(request, answer)
+    found = _found(h, listing)
+    if part == "page":
+        found |= {"projects": h.field_values("project"), "models": h.field_values("model"), "tags": h.tags()}
+    template = "sessions.html" if part == "page" else f"sessions_{part}.html"
+    return html(request, template, title="Sessions", at="/sessions", **found)
 
 
 def _found(h: Hansard, listing: PageRequest[SessionListRequest]) -> dict[str, Any]:
@@ -88,7 +86,7 @@ def _found(h: Hansard, listing: PageRequest[SessionListRequest]) -> dict[str, An
             return listing.address(sort=None if column == "ended" else column, order=None)
         return listing.address(order="desc" if ascending else "asc")
 
-    told: dict[str, Any] = {
+    values: dict[str, Any] = {
         "listing": listing,
         "columns": COLUMNS,
         "sort": asked.sort,
@@ -101,9 +99,10 @@ def _found(h: Hansard, listing: PageRequest[SessionListRequest]) -> dict[str, An
         "within": asked.inside,
         "no_key": _NO_KEY,
         "live": h.live(listing.now - LIVE),
+        "secrets": h.secret_counts(),
         "today": listing.span.today,
         "spent": listed_cost,
-        "group_spent": _group_spent,
+        "group_spent": lambda group: cost(group.cost_usd, lower_bound=group.is_lower_bound, unpriced=False),
         "day_name": _day_name,
         "mistakes": listing.mistakes,
         "page": None,
@@ -111,7 +110,7 @@ def _found(h: Hansard, listing: PageRequest[SessionListRequest]) -> dict[str, An
         "groups": None,
     }
     if listing.mistakes:
-        return told
+        return values
     request = replace(asked, source_state="gone" if asked.gone else None, limit=_ROWS, around=None)
     try:
         if asked.group is None or asked.inside is not None:
@@ -121,23 +120,19 @@ def _found(h: Hansard, listing: PageRequest[SessionListRequest]) -> dict[str, An
             if asked.around and not _holds(page, asked.around):
                 middle = h.sessions(replace(request, around=asked.around, cursor=None))
                 if _holds(middle, asked.around):
-                    page, told["is_middle"] = middle, True
-            told["page"] = page
+                    page, values["is_middle"] = middle, True
+            values["page"] = page
         else:
             order = {"sort": asked.sort, "ascending": asked.ascending, "cursor": asked.cursor}
             grouped = same_for(SessionGroupsRequest, request, by=asked.group, each=_IN_GROUP, limit=_GROUPS, **order)
-            told["groups"] = h.session_groups(grouped)
+            values["groups"] = h.session_groups(grouped)
     except QueryError as error:
         listing.mistakes["q"] = FormError.of(error)
-    return told
+    return values
 
 
 def _holds(page: SessionPage, session_id: str) -> bool:
     return any(session.session_id == session_id for session in page.sessions)
-
-
-def _group_spent(group: SessionGroup) -> str:
-    return cost(group.cost_usd, lower_bound=group.is_lower_bound, unpriced=False)
 
 
 def _day_name(key: str, today: Any) -> str:

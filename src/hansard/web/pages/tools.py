@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec.structs import replace
@@ -11,66 +10,43 @@ from starlette.routing import Route
 
 from hansard.model.calls import TOOL_SORTS
 from hansard.model.requests import CallsRequest, Order, ToolsRequest, about, same_for
+from hansard.model.table import Column, Kind, Link, Table
 from hansard.query.language.periods import parse_report_query
 from hansard.render.charts.usage import draw_calls
-from hansard.render.format import tool_name
+from hansard.render.format import full, many, tool_name
+from hansard.render.html.escaping import cut_line
+from hansard.render.html.tables import draw_table
 from hansard.web.caches import shared
-from hansard.web.page_request import RANGES, Choice, PageRequest, headings, parse_page
-from hansard.web.responses import begun
+from hansard.web.page_request import RANGES, Choice, PageRequest, parse_page, sort_links
 from hansard.web.responses import page as drawn
-from hansard.web.urls import session_place
+from hansard.web.responses import stream_page
+from hansard.web.urls import listed_place
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
     from hansard.engine import Hansard
-    from hansard.model.calls import Call, CallPage, ToolReport, ToolSums
+    from hansard.model.calls import ToolReport, ToolSums
 
-_SORTS: dict[str, tuple[str, str]] = {
-    "tool": ("Tool", "text"),
-    "calls": ("Calls", "number"),
-    "failed": ("Failed", "number"),
-    "rate": ("Failed %", "number"),
-    "median": ("Median", "number"),
-    "p95": ("p95", "number"),
-    "time": ("Total time", "number"),
-    "lines": ("Lines", "number"),
-    "sessions": ("Sessions", "number"),
-    "last": ("Last used", "number"),
-}
+_TOOLS = (
+    Column("Tool", sort="tool", css="tool"),
+    Column("Calls", Kind.COUNT, sort="calls"),
+    Column("Share", Kind.SHARE, css="wide-only share"),
+    Column("Failed", Kind.COUNT, sort="failed"),
+    Column("Failed %", Kind.PERCENT, sort="rate", css="not-narrow"),
+    Column("Median", Kind.DURATION, sort="median"),
+    Column("p95", Kind.DURATION, sort="p95", css="not-narrow"),
+    Column("Total time", Kind.DURATION, sort="time", css="wide-only"),
+    Column("Lines", Kind.LINES, sort="lines", css="wide-only"),
+    Column("Sessions", Kind.COUNT, sort="sessions", css="wide-only"),
+    Column("Last used", Kind.TIME, right=True, sort="last", css="wide-only quiet"),
+)
 _LISTS = {"newest": "Newest", "failed": "Failed", "slowest": "Slowest"}
 _ROWS = 25
+_BAD = 0.1  # of calls that failed
+_NONE = Link(0, css="nil")
 _LONGEST_NAME = 400
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A tool of the table."""
-
-    sums: ToolSums
-    name: str
-    href: str
-    share: float
-    rate: float
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """The tools of one MCP server, or those that the client brings along."""
-
-    name: str
-    rows: tuple[Row, ...]
-    calls: int
-    errors: int
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A call of the list."""
-
-    call: Call
-    href: str
 
 
 class ToolListRequest(ToolsRequest, frozen=True, kw_only=True):
@@ -78,7 +54,7 @@ class ToolListRequest(ToolsRequest, frozen=True, kw_only=True):
 
     name: Annotated[str | None, about("The exact name of a tool.", http="tool", longest=_LONGEST_NAME)] = None
     range: Annotated[str, about("Days up to today.", choices=RANGES)] = "all"
-    sort: Annotated[str, about("Sort by this.", choices=_SORTS)] = "calls"
+    sort: Annotated[str, about("Sort by this.", choices=TOOL_SORTS)] = "calls"
     ascending: Order = None
 
 
@@ -108,13 +84,16 @@ async def show(request: Request) -> Response:
             "tools_table.html",
             report=report,
             chart=_chart(report, narrowed),
-            groups=_groups(tools, report, narrowed),
-            heads=headings(narrowed, _SORTS, sort, ascending=ascending, default="calls"),
+            table=draw_table(
+                _table(tools, report.totals, narrowed),
+                "rows toolwork",
+                sort_links(narrowed, sort, ascending=ascending, default="calls", texts=("tool",)),
+            ),
             narrowed=narrowed,
             zone=narrowed.span.zone.name,
         )
 
-    return await begun(request, "tools.html", rest, title="Tools", at="/tools", **await _frame(request, narrowed))
+    return await stream_page(request, "tools.html", rest, title="Tools", at="/tools", **await _frame(request, narrowed))
 
 
 async def _one(request: Request) -> Response:
@@ -147,13 +126,13 @@ async def _one(request: Request) -> Response:
             ],
             chosen=chosen,
             page=page,
-            lines=_lines(page),
+            place=listed_place,
             more=narrowed.address(cursor=page.next_cursor) if page.next_cursor else None,
             first=narrowed.address() if asked.cursor else None,
             narrowed=narrowed,
         )
 
-    return await begun(
+    return await stream_page(
         request,
         "tools_one.html",
         rest,
@@ -188,32 +167,44 @@ def _chart(report: ToolReport, narrowed: PageRequest[Any]) -> Any:
     )
 
 
-def _groups(tools: Iterable[ToolSums], report: ToolReport, narrowed: PageRequest[Any]) -> list[Group]:
-    """The client's own tools, then the servers in the order of their first tools."""
-    all_calls = max(1, report.totals.calls)
-    rows: dict[str | None, list[Row]] = {None: []}
+def _table(tools: Iterable[ToolSums], totals: ToolSums, narrowed: PageRequest[Any]) -> Table:
+    """The client's own tools, then those of each MCP server, in the order of their first tools."""
+    servers: dict[str | None, list[ToolSums]] = {None: []}
     for sums in tools:
-        name = sums.tool if sums.server is None else sums.tool.split("__", 2)[2]
-        href = narrowed.address(tool=sums.tool, sort=None, order=None)
-        row = Row(sums, name or "(no name)", href, sums.calls / all_calls, sums.errors / sums.calls)
-        rows.setdefault(sums.server, []).append(row)
-    return [
-        Group(server or "", tuple(some), sum(row.sums.calls for row in some), sum(row.sums.errors for row in some))
-        for server, some in rows.items()
-        if some
-    ]
+        servers.setdefault(sums.server, []).append(sums)
+    rows: list[list[Any]] = []
+    headings: dict[int, Link] = {}
+    for server, own in servers.items():
+        if server is not None:
+            calls, errors = sum(sums.calls for sums in own), sum(sums.errors for sums in own)
+            failed = f", {errors:,} failed" if errors else ""
+            about = f"MCP server, {many(len(own), 'tool')}, {many(calls, 'call')}{failed}"
+            headings[len(rows)] = Link(cut_line(server, 80), more=about, icon="plug")
+        elif own and len(servers) > 1:
+            headings[len(rows)] = Link("Built-in")
+        for sums in own:
+            name = sums.tool if server is None else sums.tool.split("__", 2)[2]
+            href = narrowed.address(tool=sums.tool, sort=None, order=None)
+            share = sums.calls / max(1, totals.calls)
+            rows.append([Link(cut_line(name, 80) or "(no name)", href, sums.tool), *_figures(sums, share)])
+    return Table(_TOOLS, rows, ["All", *_figures(totals, None)], headings=headings)
 
 
-def _lines(page: CallPage) -> list[Line]:
-    return [
-        Line(
-            call,
-            session_place(call.session_id, call.offset, call.agent_id)
-            if call.is_shown
-            else session_place(call.session_id),
-        )
-        for call in page.calls
-    ]
+def _figures(sums: ToolSums, share: float | None) -> Sequence[Any]:
+    rate = sums.errors / sums.calls if sums.calls else 0
+    lines = sums.lines_added, sums.lines_removed
+    return (
+        sums.calls,
+        share,
+        sums.errors or _NONE,
+        Link(100 * rate, css="bad" if rate >= _BAD else "") if sums.errors else _NONE,
+        sums.median_ms,
+        sums.p95_ms,
+        sums.duration_ms if sums.timed_calls else None,
+        lines if any(lines) else None,
+        sums.sessions,
+        Link(sums.last_at, title=f"first {full(sums.first_at)}, last {full(sums.last_at)}"),
+    )
 
 
 ROUTES = [Route("/tools", shared(show))]

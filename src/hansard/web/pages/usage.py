@@ -19,11 +19,11 @@ from hansard.render.html.escaping import cut_line
 from hansard.render.html.tables import draw_table
 from hansard.render.reports import data_words, gap_length, grouped, marked_notes, rate_cells
 from hansard.render.series import STEPS, Measure, measure_of
-from hansard.web.caches import shared, steady
-from hansard.web.page_request import RANGES, Choice
+from hansard.web.caches import shared, without_time
+from hansard.web.page_request import RANGES, Choice, sort_links
 from hansard.web.report_request import MEASURES, STACKS, parse_usage_page
-from hansard.web.report_table import make_table, sort_link
-from hansard.web.responses import begun, page
+from hansard.web.report_table import make_table
+from hansard.web.responses import engine_route, page, stream_page
 from hansard.web.summary_cards import active_block, budget_of
 from hansard.web.urls import place
 
@@ -66,7 +66,7 @@ _NAMES: dict[tuple[str, ...], str] = {("pr",): "Pull request"}
 
 
 async def show(request: Request) -> Response:
-    """The page: what can be chosen at once, the report when it is counted."""
+    """The page; the report is streamed when it is computed."""
     wish = parse_usage_page(request)
     latest = await _latest_period(request, wish)
     wish = latest or wish
@@ -78,12 +78,13 @@ async def show(request: Request) -> Response:
         report = request.app.state.cache.ask(h, "usage", _report_request(wish))
         blocks = _blocks(h, wish, request)
         table = make_table(report, wish, request.app.state.engines.names, most=_MOST, more=blocks["pauses"])
+        sorts = sort_links(wish, asked.sort, ascending=bool(asked.ascending), fragment="#table")
         return page(
             "usage_report.html",
             wish=wish,
             report=report,
             table=table,
-            ledger=draw_table(table, "rows ledger", sort_link(wish)),
+            ledger=draw_table(table, "rows ledger", sorts),
             count=len(report.rows) if report.by != ("total",) else 0,
             total=table.totals[-1] if table.totals else None,
             cost=row_cost(report.totals),
@@ -99,7 +100,7 @@ async def show(request: Request) -> Response:
             **_chart(h, wish, request, report),
         )
 
-    return await begun(
+    return await stream_page(
         request,
         "usage.html",
         rest,
@@ -115,23 +116,19 @@ async def show(request: Request) -> Response:
     )
 
 
-async def download(request: Request) -> Response:
+@engine_route(parse_usage_page)
+def download(h: Hansard, request: Request, wish: Wish) -> Response:
     """The rows as CSV, the same as `hansard usage --csv` writes."""
-    wish = parse_usage_page(request)
+    from hansard.export.sheets import usage_sheet
 
-    def answer(h: Hansard) -> bytes:
-        from hansard.export.sheets import usage_sheet
-
-        return b"".join(usage_sheet(request.app.state.cache.ask(h, "usage", _report_request(wish))))
-
-    content: bytes = await request.app.state.engines.read(answer)
+    content = b"".join(usage_sheet(request.app.state.cache.ask(h, "usage", _report_request(wish))))
     name = "-".join(("usage", *wish.request.by))
     headers = {"content-disposition": f'attachment; filename="{name}.csv"'}
     return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 def _report_request(wish: Wish, by: Sequence[str] | None = None) -> UsageRequest:
-    """The report alone, or one by something else, without what only the page needs."""
+    """The usage request of the page, or the same by other dimensions."""
     asked = wish.request
     how = {"work": asked.work, "sort": asked.sort, "ascending": asked.ascending} if by is None else {}
     return same_for(UsageRequest, asked, by=by or asked.by, mode=asked.mode, **how)
@@ -179,7 +176,7 @@ def _stacks(wish: Wish, shown: str) -> list[Choice]:
 
 def _chart(h: Hansard, wish: Wish, request: Request, report: UsageReport) -> dict[str, Any]:
     by = _chart_by(wish, report)
-    key = ("chart", h.state(), wish.request.measure, wish.span.today, steady(_report_request(wish, by)))
+    key = ("chart", h.state(), wish.request.measure, wish.span.today, without_time(_report_request(wish, by)))
     measure, drawn = request.app.state.cache.answer(key, lambda: _draw(h, wish, by))
     shown = "cost" if measure.is_money else "tokens"
     return {
@@ -204,7 +201,7 @@ def _draw(h: Hansard, wish: Wish, by: tuple[str, ...]) -> tuple[Measure, UsageCh
 
 
 def _chart_by(wish: Wish, report: UsageReport) -> tuple[str, ...]:
-    """The dimensions of the bars and of their stacks: those of the table, as far as a chart can show them."""
+    """The dimensions of the bars and their stacks: those of the table, if a chart can show them."""
     times = [name for name in wish.request.by if name in STEPS]
     groups = [name for name in wish.request.by if name not in (*STEPS, "block", "total")]
     bar = times[0] if times else groups[0] if groups else _step(wish, report)
@@ -215,7 +212,7 @@ def _chart_by(wish: Wish, report: UsageReport) -> tuple[str, ...]:
 
 
 def _step(wish: Wish, report: UsageReport) -> str:
-    """The time that bars are of, for a report by no time: it suits how long the report lasts."""
+    """The period of a bar, if the report is not by time: hours for up to three days, else days."""
     first, last = wish.span.since or report.totals.first_at, report.totals.last_at
     if first is not None and last is not None and last - first <= _HOURS:
         return "hour"
@@ -226,7 +223,7 @@ def _step(wish: Wish, report: UsageReport) -> str:
 
 
 def _blocks(h: Hansard, wish: Wish, request: Request) -> dict[str, Any]:
-    """For a report by blocks: the present one with where it leads, and how long nothing happened before the others."""
+    """For a report by blocks: the active one with its projection, and the gaps before the others."""
     if wish.request.by != ("block",):
         return {"block": None, "pauses": {}}
     now = wish.now
@@ -284,7 +281,7 @@ async def _latest_period(request: Request, wish: Wish) -> Wish | None:
         return at if at is not None and at < since else None
 
     at = await request.app.state.engines.read(last_used)
-    return None if at is None else wish.ending(wish.span.zone.local(at).date())
+    return None if at is None else wish.until(wish.span.zone.local(at).date())
 
 
 def _last(h: Hansard, wish: Wish) -> dict[str, str] | None:

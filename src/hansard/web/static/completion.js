@@ -1,4 +1,4 @@
-// Completion of a query: field names, and their values in this history.
+// Completion in a field: of a query, its field names and their values in this history; other languages say what they offer.
 import { ask } from "./app.js";
 
 let fields = null;
@@ -46,8 +46,13 @@ async function offers(here) {
   return fits.slice(0, 8).map(([value, help]) => ({ text: `${field.name}:${done}${/^[^\s()"“”„:/][^\s()"“”„*]*$|^\/(?!\/)[^\s()"“”„*]*$/.test(value) ? value : `"${value}"`}`, help }));
 }
 
-/** Let a field complete what is typed into it; arrows choose, Tab or Enter take, Escape leaves. */
-export function complete(field) {
+const ofQueries = { word, offers, place: null };
+
+/**
+ * Let a field complete what is typed into it; arrows choose, Tab or Enter take, Escape leaves. `word(field)` is what is completed, `offers(word)`
+ * what may stand there, `place(word)` the box below which the list opens: the field's own if there is none.
+ */
+export function complete(field, { word, offers, place } = ofQueries) {
   if (!field) return;
   number += 1;
   const list = document.createElement("ul");
@@ -55,8 +60,11 @@ export function complete(field) {
   list.setAttribute("role", "listbox");
   list.setAttribute("aria-label", "Completions");
   field.after(list);
-  const told = { role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": list.id };
+  const isLine = field.matches("input"); // a text of several lines cannot be a combobox
+  const told = { "aria-autocomplete": "list", "aria-controls": list.id, ...(isLine && { role: "combobox" }) };
   for (const [name, value] of Object.entries(told)) field.setAttribute(name, value);
+  const expand = (isOpen) => { list.hidden = !isOpen; if (isLine) field.setAttribute("aria-expanded", String(isOpen)); };
+  expand(false);
   let shown = [];
   let chosen = -1;
   let turn = 0;
@@ -64,8 +72,7 @@ export function complete(field) {
   function close() {
     turn += 1;
     shown = [];
-    list.hidden = true;
-    field.setAttribute("aria-expanded", "false");
+    expand(false);
     field.removeAttribute("aria-activedescendant");
   }
 
@@ -83,7 +90,7 @@ export function complete(field) {
     const here = word(field);
     const offer = shown[at];
     if (!here || !offer) return;
-    field.setRangeText(offer.goesOn ? offer.text : `${offer.text} `, here.start, here.end, "end");
+    field.setRangeText(offer.goesOn || place ? offer.text : `${offer.text} `, here.start, here.end, "end");
     close();
     field.dispatchEvent(new Event("input", { bubbles: true }));
   }
@@ -110,13 +117,12 @@ export function complete(field) {
       return option;
     }));
     const box = field.getBoundingClientRect();
-    const outer = (list.offsetParent ?? document.body).getBoundingClientRect();
-    list.hidden = false;
-    const base = (list.offsetParent ?? document.body).getBoundingClientRect();
-    list.style.left = `${box.left - (base ?? outer).left}px`;
-    list.style.top = `${box.bottom - (base ?? outer).top}px`;
+    const at = place?.(here) ?? box;
+    expand(true);
     list.style.width = `${Math.min(box.width, 480)}px`;
-    field.setAttribute("aria-expanded", "true");
+    const base = (list.offsetParent ?? document.body).getBoundingClientRect();
+    list.style.left = `${Math.min(at.left, innerWidth - list.offsetWidth - 16) - base.left}px`;
+    list.style.top = `${at.bottom - base.top}px`;
     choose(-1);
   }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.routing import Route
 
 from hansard.web.caches import shared
+from hansard.web.pages.session.forget import preview_or_forget
 from hansard.web.pages.session.fragments import agent, course, find, matches, news, pins, related, turns
 from hansard.web.pages.session.raw import raw, text
 from hansard.web.pages.session.show import show
@@ -23,4 +24,5 @@ ROUTES = [
     Route(f"{_HERE}/matches", matches),
     Route(f"{_HERE}/raw", raw),
     Route(f"{_HERE}/text", text),
+    Route(f"{_HERE}/forget", preview_or_forget, methods=["GET", "POST"]),
 ]

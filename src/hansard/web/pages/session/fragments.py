@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import tzinfo
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -25,20 +24,23 @@ from hansard.web.pages.session.show import (
     zone_of,
 )
 from hansard.web.pages.session.thread_html import draw_context, draw_outline, draw_window, drawing_of
-from hansard.web.parameters import Nothing, read_params
-from hansard.web.responses import Json, page
+from hansard.web.responses import Json, engine_route, page
+from hansard.web.search_hits import pieces
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
+
     from starlette.requests import Request
 
     from hansard.engine import Hansard
     from hansard.model.blame import Commit
     from hansard.model.search import Hit, SearchPage
     from hansard.thread.thread import Thread
+    from hansard.web.parameters import Nothing
 
 NEXT = Budget(records=140, bytes=512 << 10, turns=25)
 """Size of the piece that is fetched when the reader nears the end of a window."""
-_INSIDE = Budget(records=100, bytes=384 << 10, turns=20)  # of a subagent where it was called
+_INSIDE = Budget(records=100, bytes=384 << 10, turns=20)  # of a subagent, inside its call
 _FOUND = 30
 _MATCHES = 500
 _RELATED = 12
@@ -75,60 +77,48 @@ class ThreadMatches(NamedTuple):
     elsewhere: int  # entries of other threads
 
 
-async def turns(request: Request) -> Response:
+@engine_route(ThreadRequest.of)
+def turns(h: Hansard, request: Request, wanted: ThreadRequest) -> Response:
     """The next windows of a thread."""
-    wanted = ThreadRequest.of(request)
-    return await _answer(request, lambda h, zone: _window(wanted.thread(h), wanted, zone))
+    return HTMLResponse(_window(wanted.thread(h), wanted, zone_of(request)))
 
 
 def _window(thread: Thread, wanted: ThreadRequest, zone: tzinfo) -> str:
     return draw_window(thread, wanted.window(thread, NEXT), zone, wanted.target(thread)).html
 
 
-async def agent(request: Request) -> Response:
-    """A subagent's turns, to be put where it was called."""
-    wanted = ThreadRequest.of(request)
+@engine_route(ThreadRequest.of)
+def agent(h: Hansard, request: Request, wanted: ThreadRequest) -> Response:
+    """A subagent's turns, for the call that started it."""
     if wanted.agent is None:
         raise UsageError("name the subagent with agent=ID")
-    return await _answer(request, lambda h, zone: _agent(h, wanted, zone))
-
-
-def _agent(h: Hansard, wanted: ThreadRequest, zone: tzinfo) -> str:
     thread = wanted.thread(h)
     window = thread.windows.after(max(0, wanted.start), _INSIDE)
-    drawing = drawing_of(thread, zone)
-    drawn = "".join(drawing.inner(thread.window(window), wanted.agent or ""))
+    drawing = drawing_of(thread, zone_of(request))
+    drawn = "".join(drawing.inner(thread.window(window), wanted.agent))
     if not drawn:
         drawn = '<p class="empty">This subagent has no messages.</p>'
-    if window.end is None:
-        return drawn
-    rest = escaped(drawing.address.after(window.end))
-    return f'{drawn}<p class="agent-more"><a href="{rest}" data-from="{window.end}">More of this subagent</a></p>'
+    if window.end is not None:
+        rest = escaped(drawing.address.after(window.end))
+        drawn += f'<p class="agent-more"><a href="{rest}" data-from="{window.end}">More of this subagent</a></p>'
+    return HTMLResponse(drawn)
 
 
-async def course(request: Request) -> Response:
+@engine_route(ThreadRequest.of)
+def course(h: Hansard, _: Request, wanted: ThreadRequest) -> Response:
     """The timeline and the whole outline of a thread, with what each turn used."""
-    wanted = ThreadRequest.of(request)
-
-    def draw(h: Hansard, _: tzinfo) -> str:
-        thread = wanted.thread(h)
-        outline = draw_outline(thread, 1, len(thread.starts), figures=True)
-        return page("session_course.html", timeline=draw_context(thread), outline=outline)
-
-    return await _answer(request, draw)
+    thread = wanted.thread(h)
+    outline = draw_outline(thread, 1, len(thread.starts), figures=True)
+    return HTMLResponse(page("session_course.html", timeline=draw_context(thread), outline=outline))
 
 
-async def news(request: Request) -> Response:
+@engine_route(NewsRequest.of)
+def news(h: Hansard, request: Request, wanted: NewsRequest) -> Response:
     """What is new since the page has the given fingerprint: nothing, or the head and the end of the conversation."""
-    wanted = NewsRequest.of(request)
-    return await _answer(request, lambda h, zone: _news(h, wanted, zone))
-
-
-def _news(h: Hansard, wanted: NewsRequest, zone: tzinfo) -> str | None:
-    session = find_by_id(h, wanted.session_id)
+    session, zone = find_by_id(h, wanted.session_id), zone_of(request)
     thread = wanted.thread_of(h, session)
     if wanted.known == thread.fingerprint:
-        return None
+        return Response(status_code=204)
     values: dict[str, Any] = {
         **head_values(h, session, zone),
         "mark": thread.fingerprint,
@@ -148,66 +138,47 @@ def _news(h: Hansard, wanted: NewsRequest, zone: tzinfo) -> str | None:
         first = min(wanted.outlined, max(1, count))
         values["outline"] = draw_outline(thread, first, min(count, first + 400), figures=figures)
         values["has_figures"] = figures
-    return page("session_news.html", **values)
+    return HTMLResponse(page("session_news.html", **values))
 
 
-async def pins(request: Request) -> Response:
+@engine_route()
+def pins(h: Hansard, request: Request, _: Nothing) -> Response:
     """The pinned messages, after a change of them."""
-    read_params(request, Nothing)
-    session_id = request.path_params["session_id"]
-    return await _answer(request, lambda h, _: page("session_pins.html", pins=list_pins(h, find_by_id(h, session_id))))
+    session = find_by_id(h, request.path_params["session_id"])
+    return HTMLResponse(page("session_pins.html", pins=list_pins(h, session)))
 
 
-async def related(request: Request) -> Response:
+@engine_route()
+def related(h: Hansard, request: Request, _: Nothing) -> Response:
     """Sessions like this one, and the commits that it had a part in."""
-    read_params(request, Nothing)
     session_id = request.path_params["session_id"]
-
-    def found(h: Hansard, _: tzinfo) -> str:
-        alike = h.related(session_id, limit=_RELATED)
-        return page(
-            "session_related.html",
-            related=alike,
-            commits=_commits(h, session_id),
-            session_id=session_id,
-            names=h.project_names(),
-        )
-
-    return await _answer(request, found)
+    commits: tuple[Commit, ...] = ()
+    with suppress(HansardError):  # without git there are none to show
+        commits = h.commits(session_id, limit=_COMMITS).commits
+    alike, names = h.related(session_id, limit=_RELATED), h.project_names()
+    return HTMLResponse(
+        page("session_related.html", related=alike, commits=commits, session_id=session_id, names=names)
+    )
 
 
-def _commits(h: Hansard, session_id: str) -> tuple[Commit, ...]:
-    try:
-        return h.commits(session_id, limit=_COMMITS).commits
-    except HansardError:  # without git there are none to show
-        return ()
-
-
-async def find(request: Request) -> Response:
+@engine_route(FindRequest)
+def find(h: Hansard, request: Request, asked: FindRequest) -> Response:
     """Places in this session that answer a search; without `bare` the page of the search itself."""
-    asked = read_params(request, FindRequest)
-    query = _within(request.path_params["session_id"], asked.text)
     if not asked.bare:
+        query = _within(request.path_params["session_id"], asked.text)
         return RedirectResponse(f"/search?{urlencode({'q': query})}", 303)
-
-    def draw(h: Hansard, _: tzinfo) -> str:
-        found = _find_matches(request, h, asked)
-        shown = found.page.hits[:_FOUND]
-        return page("session_found.html", found=found, hits=shown, text=asked.text, marked=marked)
-
-    return await _answer(request, draw)
+    found = _find_matches(request, h, asked)
+    return HTMLResponse(
+        page("session_found.html", found=found, hits=found.page.hits[:_FOUND], text=asked.text, pieces=pieces)
+    )
 
 
-async def matches(request: Request) -> Response:
+@engine_route(MatchesRequest)
+def matches(h: Hansard, request: Request, asked: MatchesRequest) -> Response:
     """Where a thread answers a search, in the order of its lines, and the words that were found."""
-    asked = read_params(request, MatchesRequest)
-
-    def answer(h: Hansard) -> dict[str, Any]:
-        found = _find_matches(request, h, asked)
-        words = {hit.snippet[start:end].lower() for hit in found.own for start, end in hit.highlights}
-        return {"offsets": found.offsets, "words": sorted(words)}
-
-    return Json(await request.app.state.engines.read(answer))
+    found = _find_matches(request, h, asked)
+    words = {hit.snippet[start:end].lower() for hit in found.own for start, end in hit.highlights}
+    return Json({"offsets": found.offsets, "words": sorted(words)})
 
 
 def _find_matches(request: Request, h: Hansard, asked: MatchesRequest) -> ThreadMatches:
@@ -224,20 +195,3 @@ def _find_matches(request: Request, h: Hansard, asked: MatchesRequest) -> Thread
 def _within(session_id: str, text: str) -> str:
     """A query limited to one session, including all its alternatives."""
     return f"session:{session_id} ({text})" if text.strip() else f"session:{session_id}"
-
-
-def marked(snippet: str, highlights: tuple[tuple[int, int], ...]) -> list[tuple[str, bool]]:
-    """A snippet in pieces, each with whether it was asked for."""
-    pieces: list[tuple[str, bool]] = []
-    place = 0
-    for start, end in highlights:
-        pieces += ((snippet[place:start], False), (snippet[start:end], True))
-        place = end
-    return [*pieces, (snippet[place:], False)]
-
-
-async def _answer(request: Request, draw: Callable[[Hansard, tzinfo], str | None]) -> Response:
-    """A piece of HTML; 204 if there is nothing new."""
-    zone = zone_of(request)
-    drawn = await request.app.state.engines.read(lambda h: draw(h, zone))
-    return HTMLResponse(drawn) if drawn is not None else Response(status_code=204)

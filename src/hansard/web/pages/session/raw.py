@@ -17,7 +17,7 @@ from hansard.render.html.parts import code_html
 from hansard.thread.store import LAST_OFFSET, Window
 from hansard.web.pages.session.show import MANY, ThreadRequest, find_by_id, read_thread
 from hansard.web.parameters import read_params
-from hansard.web.responses import html, page
+from hansard.web.responses import engine_route, html, page, refuse_verbatim
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from hansard.web.engine_pool import EnginePool
 
 SHOWN = 128 << 10
-"""Bytes of a line that a page shows as they are."""
+"""Bytes of a line that a page shows verbatim."""
 PRETTY = 512 << 10
-"""Bytes of a line that is still taken apart to be shown in order."""
+"""Bytes of the longest line that is also shown indented."""
 _PLAIN = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
@@ -53,6 +53,7 @@ class TextRequest(ThreadRequest, frozen=True, kw_only=True):
 
 async def raw(request: Request) -> Response:
     """A verbatim line: as a page, as a piece of one, or as bytes."""
+    refuse_verbatim(request)
     asked = read_params(request, RawLineRequest)
     engines: EnginePool = request.app.state.engines
     session_id = str(request.path_params["session_id"])
@@ -85,30 +86,26 @@ async def raw(request: Request) -> Response:
             "pretty": _pretty(data) if line.length <= PRETTY else "",
         }
 
-    told = await engines.read(values)
+    about = await engines.read(values)
     if asked.form == "piece":
-        return HTMLResponse(page("session_raw_line.html", whole=False, **told))
-    return html(request, "session_raw.html", title="Raw line", at="/sessions", whole=True, **told)
+        return HTMLResponse(page("session_raw_line.html", whole=False, **about))
+    return html(request, "session_raw.html", title="Raw line", at="/sessions", whole=True, **about)
 
 
-async def text(request: Request) -> Response:
+@engine_route(TextRequest.of)
+def text(h: Hansard, _: Request, wanted: TextRequest) -> Response:
     """The whole text of a part of an item, as plain text."""
-    wanted = TextRequest.of(request)
-
-    def found(h: Hansard) -> str:
-        thread = read_thread(h, find_by_id(h, wanted.session_id), wanted.agent)
-        if thread.has_log and wanted.at >= 0:
-            line = thread.raw_line(wanted.at)
-            end = line.offset + line.length + 1
-            for turn in thread.window(Window(line.offset, end, thread.windows.number(line.offset), is_cut=True)):
-                for item in turn.items:
-                    parts = (*item.parts, *item.results)
-                    if item.anchor == wanted.item and wanted.part < len(parts):
-                        return getattr(parts[wanted.part], "text", "")
-        raise NotFound("there is no such text in this session")
-
-    content = await request.app.state.engines.read(found)
-    return Response(content.encode("utf-8", "replace"), media_type="text/plain; charset=utf-8")
+    thread = read_thread(h, find_by_id(h, wanted.session_id), wanted.agent)
+    if thread.has_log and wanted.at >= 0:
+        line = thread.raw_line(wanted.at)
+        end = line.offset + line.length + 1
+        for turn in thread.window(Window(line.offset, end, thread.windows.number(line.offset), is_cut=True)):
+            for item in turn.items:
+                parts = (*item.parts, *item.results)
+                if item.anchor == wanted.item and wanted.part < len(parts):
+                    found = getattr(parts[wanted.part], "text", "")
+                    return Response(found.encode("utf-8", "replace"), media_type="text/plain; charset=utf-8")
+    raise NotFound("there is no such text in this session")
 
 
 def _bytes(engines: EnginePool, session_id: str, line: RawLine) -> Iterator[bytes]:
@@ -117,7 +114,7 @@ def _bytes(engines: EnginePool, session_id: str, line: RawLine) -> Iterator[byte
 
 
 def _pretty(data: bytes) -> str:
-    """A line indented; numbers, escapes and duplicate keys stay as they are."""
+    """Indent a JSON line; numbers, escapes and duplicate keys are kept."""
     try:
         ordered = msgspec.json.format(data, indent=2)
     except (msgspec.DecodeError, RecursionError):

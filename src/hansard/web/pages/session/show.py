@@ -1,4 +1,4 @@
-"""The page itself, and which thread of a session a request asks for."""
+"""The page itself, and the thread that a request names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hansard.errors import NotFound, UsageError
 from hansard.model import display
 from hansard.model.requests import about
 from hansard.query.activity import LIVE
-from hansard.render.format import relation, span, title_of, worked
+from hansard.render.format import elapsed_and_active, relation, span, title_of
 from hansard.render.html.threads import GROUPS
 from hansard.render.text import resume_command
 from hansard.thread.store import LAST_OFFSET, Budget
@@ -28,7 +28,7 @@ from hansard.web.pages.session.thread_html import (
     outlined,
 )
 from hansard.web.parameters import read_params
-from hansard.web.responses import html
+from hansard.web.responses import engine_route, html
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -54,7 +54,7 @@ def zone_of(request: Request) -> tzinfo:
 
 
 class ThreadRequest(Struct, frozen=True, kw_only=True):
-    """A thread and a place in it; at most one place may be given, -1 is none."""
+    """A thread and at most one position in it; -1: none."""
 
     session_id: str
     agent: Annotated[str | None, about("The whole id of a subagent.")] = None
@@ -67,7 +67,7 @@ class ThreadRequest(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, request: Request) -> Self:
-        """What an address asks for."""
+        """Parse an address."""
         wanted = read_params(request, cls, session_id=request.path_params["session_id"])
         given = [wanted.at, wanted.turn, wanted.start, wanted.until, 0 if wanted.end else -1]
         if sum(value >= 0 for value in given) > 1:
@@ -136,21 +136,13 @@ class AgentRow:
     used: TurnUsage | None
 
 
-async def show(request: Request) -> Response:
-    """The page of a session, or of one of its subagents."""
-    wanted = SessionPageRequest.of(request)
-    values: dict[str, Any] | str = await request.app.state.engines.read(lambda h: _values(h, wanted, zone_of(request)))
-    if isinstance(values, str):
-        query = f"?{request.url.query}" if request.url.query else ""
-        return RedirectResponse(f"/sessions/{quote(values, safe='')}{query}", 303)
-    return html(request, "session.html", at="/sessions", **values)
-
-
-def _values(h: Hansard, wanted: SessionPageRequest, zone: tzinfo) -> dict[str, Any] | str:
-    """The values of the template, or the full id if the address has only a prefix of one."""
-    session = h.session(wanted.session_id)
+@engine_route(SessionPageRequest.of)
+def show(h: Hansard, request: Request, wanted: SessionPageRequest) -> Response:
+    """The page of a session or subagent; addresses with a prefix of an id are redirected."""
+    session, zone = h.session(wanted.session_id), zone_of(request)
     if session.session_id != wanted.session_id:
-        return session.session_id
+        query = f"?{request.url.query}" if request.url.query else ""
+        return RedirectResponse(f"/sessions/{quote(session.session_id, safe='')}{query}", 303)
     thread = wanted.thread_of(h, session)
     agents = agent_tree(thread)
     values: dict[str, Any] = {
@@ -170,17 +162,19 @@ def _values(h: Hansard, wanted: SessionPageRequest, zone: tzinfo) -> dict[str, A
         "timeline": None,
         "seen": h.revision(),
     }
-    return {**values, **(_conversation(thread, wanted, zone) if thread.has_log else {})}
+    if thread.has_log:
+        values |= _conversation(thread, wanted, zone)
+    return html(request, "session.html", at="/sessions", **values)
 
 
 def head_values(h: Hansard, session: Session, zone: tzinfo) -> dict[str, Any]:
-    """Values of the head, which is also what changes as a session grows."""
+    """Values of the head, which change as a session grows."""
     started, ended = session.started_at, session.ended_at or session.started_at
     return {
         "session": session,
         "generations": _other_generations(h, session),
         "span": span(started, ended, zone) if started and ended else "",
-        "lasted": worked(ended - started, h.active_time(session.session_id))
+        "lasted": elapsed_and_active(ended - started, h.active_time(session.session_id))
         if started and ended and ended > started
         else "",
         "is_fresh": session.ended_at is not None and datetime.now(UTC) - session.ended_at < LIVE,

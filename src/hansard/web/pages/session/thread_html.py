@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 
 OUTLINED = 400
 """Turns that a page names at once; the outline of a longer session is fetched."""
-LONGEST_TEXT = 40_000  # characters of a part; what tools give back is shorter unless something went wrong
+LONGEST_TEXT = 40_000  # characters of a part
 _MOST_STEPS = 400  # steps that are drawn
 _WIDE, _HIGH = 1000, 100
 _TICKS = 150  # turns; of more the marks would be a stripe
-WENT_ON = -1  # the number of the session's own line where another branch is shown
+MAIN_LINE = -1  # the number of the session's own line where another branch is shown
 
 
 class ThreadAddress(Struct, frozen=True):
-    """Where a thread is read."""
+    """The address of a thread."""
 
     session_id: str
     agent_id: str | None = None
@@ -58,11 +58,11 @@ class ThreadAddress(Struct, frozen=True):
         return f"{address}?{asked}" if asked else address
 
     def after(self, offset: int) -> str:
-        """What begins at a place."""
+        """The window that begins at an offset."""
         return self._asked("", {"from": offset})
 
     def before(self, offset: int) -> str:
-        """What ends at a place."""
+        """The window that ends at an offset."""
         return self.page(until=offset)
 
     def turn(self, number: int) -> str:
@@ -70,7 +70,7 @@ class ThreadAddress(Struct, frozen=True):
         return f"?{self.page(turn=number).partition('?')[2]}#t{number}"
 
     def item(self, offset: int) -> str:
-        """An item, by the place of its line."""
+        """An item, by the offset of its line."""
         return f"{self.page(at=offset)}#{item_id(f'{self.agent_id}-{offset}' if self.agent_id else str(offset))}"
 
 
@@ -85,7 +85,7 @@ class SessionDrawing(Drawing):
     cut: int = 0  # the number of the turn that began in the window before
 
     def inner(self, turns: Iterable[Turn], agent_id: str) -> Iterator[str]:
-        """Turns of a subagent, to be put where it was called."""
+        """Turns of a subagent, for the call that started it."""
         for turn in turns:
             branches = {item.branch for item in turn.items}
             branch = branches.pop() if len(branches) == 1 else 0
@@ -96,11 +96,11 @@ class SessionDrawing(Drawing):
             yield "</details></section>" if branch else "</section>"
 
     def _thread_attributes(self, thread: display.DisplayThread) -> str:
-        agent_id = _fetched(thread)
+        agent_id = _lazy_agent(thread)
         return f' data-agent="{escaped(agent_id)}"' if agent_id else ""
 
     def _thread_end(self, thread: display.DisplayThread) -> str:
-        agent_id = _fetched(thread)
+        agent_id = _lazy_agent(thread)
         if not agent_id:
             return ""
         place = escaped(ThreadAddress(self.address.session_id, agent_id).page())
@@ -122,13 +122,13 @@ class SessionDrawing(Drawing):
         return self._switch(item, agent) + item_html(shorter, place, notes + inside)
 
     def _attributes(self, item: Item) -> str:
-        """What the page needs to pin a message."""
+        """Attributes for pinning a message."""
         if not item.uuid:
             return ""
         return f' data-message="{escaped(item.uuid)}"{" data-pinned" if item.uuid in self.pinned else ""}'
 
     def _shortened(self, item: Item) -> tuple[Item, str]:
-        """An item without the rest of its longest texts, and links to them."""
+        """Cut the longest texts of an item; returns it with links to the full texts."""
         notes: list[str] = []
 
         def cut(parts: tuple[Part, ...], first: int) -> tuple[Part, ...]:
@@ -147,7 +147,7 @@ class SessionDrawing(Drawing):
         return replace(part, text=part.text[:LONGEST_TEXT])
 
     def _switch(self, item: Item, agent: str) -> str:
-        """Where a prompt was replaced: the way to the other branches."""
+        """Links to the other branches at a replaced prompt."""
         fork = self.forks.get(item.uuid or "")
         if fork is None or item.branch:
             return ""
@@ -155,7 +155,7 @@ class SessionDrawing(Drawing):
         links = []
         for branch, uuid in others:
             name = f"conversation branch {branch}" if branch else "main line"
-            shown = branch_id(agent, branch or WENT_ON)
+            shown = branch_id(agent, branch or MAIN_LINE)
             offset = self.places.get(uuid, item.offset)
             if agent:
                 links.append(f'<a href="#{shown}">{name}</a>')
@@ -163,33 +163,28 @@ class SessionDrawing(Drawing):
             here = escaped(f"?{self.address.page(at=offset).partition('?')[2]}#{shown}")
             there = escaped(replace(self.address, branch=branch).item(offset))
             links.append(f'<a href="{here}">{name}</a> (<a href="{there}">switch to it</a>)')
-        told = "Replaces an earlier prompt" if fork.uuids[0] == item.uuid else "Replaced later"
-        return f'<p class="fork">{told}: {", ".join(links)}</p>'
+        words = "Replaces an earlier prompt" if fork.uuids[0] == item.uuid else "Replaced later"
+        return f'<p class="fork">{words}: {", ".join(links)}</p>'
 
     def _branch_id(self, branch: int, items: Sequence[Item], agent: str) -> str:
-        """Of a folded stretch; one that began in another window has an id of its own."""
+        """The id of a folded branch; its continuation in another window has its own."""
         known = super()._branch_id(branch, items, agent)
         return known if (items[0].uuid or "") in self.forks else f"{known}~{items[0].offset}"
 
     def _branch_name(self, branch: int) -> str:
-        return "Main line" if branch == WENT_ON else super()._branch_name(branch)
+        return "Main line" if branch == MAIN_LINE else super()._branch_name(branch)
 
     def _branch(self, branch: int, items: Sequence[Item], agent: str) -> str:
         drawn = super()._branch(branch, items, agent)
         if agent:
             return drawn
         first = items[0]
-        place = escaped(self.address.page(branch=None if branch == WENT_ON else branch, at=first.offset))
+        place = escaped(self.address.page(branch=None if branch == MAIN_LINE else branch, at=first.offset))
         return f'{drawn}<p class="switch"><a href="{place}#{item_id(first.anchor)}">Read the session along this branch</a></p>'
 
 
-def heading_text(text: str) -> str:
-    """The first words of a turn, escaped, as exported outlines have them."""
-    return one_line(text, 90) or "(no text)"
-
-
-def _fetched(thread: display.DisplayThread) -> str:
-    """The id of a subagent whose turns are fetched when it is opened; empty where they are here."""
+def _lazy_agent(thread: display.DisplayThread) -> str:
+    """The id of a subagent whose turns are loaded when it is opened; empty if they are included."""
     return "" if thread.agent is None or thread.turns else thread.agent.agent_id
 
 
@@ -216,7 +211,7 @@ def drawing_of(thread: Thread, zone: tzinfo) -> SessionDrawing:
 
 
 def address_of(thread: Thread) -> ThreadAddress:
-    """Where a thread is read."""
+    """The address of a thread."""
     return ThreadAddress(thread.session.session_id, thread.agent.agent_id if thread.agent else None, thread.branch)
 
 
@@ -238,8 +233,8 @@ def draw_window(thread: Thread, window: Window, zone: tzinfo, target: int = -1) 
     }
     if target >= 0:
         attributes["target"] = target
-    told = "".join(f' data-{name}="{value}"' for name, value in attributes.items())
-    return Piece(f'<div class="window"{told}>{drawn}</div>', window.start, window.end, first, last)
+    drawn_attributes = "".join(f' data-{name}="{value}"' for name, value in attributes.items())
+    return Piece(f'<div class="window"{drawn_attributes}>{drawn}</div>', window.start, window.end, first, last)
 
 
 def outlined(thread: Thread, around: int) -> tuple[int, int]:
@@ -262,7 +257,10 @@ def draw_outline(thread: Thread, first: int, last: int, *, figures: bool) -> str
             names.append("failed")
         if thread.shown_branch(turn.branch, turn.offset):
             names.append("replaced")
-        text = heading_text(_words(thread, turn.text, turn.number)) if turn.kind else "before the first prompt"
+        words = turn.text
+        if not words and turn.number == 1 and thread.agent is not None:
+            words = thread.agent.description
+        text = (one_line(words, 90) or "(no text)") if turn.kind else "before the first prompt"
         facts = [time] if (time := turn_time(turn)) else []
         cost = ""
         if used and used[turn.number - 1].api_messages:
@@ -283,12 +281,6 @@ def draw_outline(thread: Thread, first: int, last: int, *, figures: bool) -> str
     return "".join(rows)
 
 
-def _words(thread: Thread, text: str, number: int) -> str:
-    if not text and number == 1 and thread.agent is not None:
-        return thread.agent.description
-    return text
-
-
 def draw_context(thread: Thread) -> Timeline | None:
     """The size of a thread's context over its requests."""
 
@@ -304,7 +296,7 @@ def draw_context(thread: Thread) -> Timeline | None:
     return thread.once(f"drawn timeline {thread.branch}", draw)
 
 
-# -- the size of the context over the requests, as SVG: a step for each request, a line for each compaction
+# -- context size by request, as SVG
 
 
 class Timeline(NamedTuple):
@@ -323,7 +315,7 @@ def draw_timeline(
     starts: Sequence[int],
     link: Callable[[int], str],
 ) -> Timeline | None:
-    """The chart of a thread; `starts` are where its turns begin, `link` gives the escaped address of a place."""
+    """The chart of a thread; `starts` are the offsets of its turns, `link` gives the escaped address of an offset."""
     if len(requests) < 2:
         return None
     steps = _thinned(requests)
@@ -336,10 +328,10 @@ def draw_timeline(
         top = _short(_HIGH - step.prompt / scale * (_HIGH - 4))
         edge.append(f"V{top}H{right}")
         turn = max(1, bisect_right(starts, step.offset))
-        told = f"Turn {turn} · {step.prompt:,} tokens of context, {step.output:,} written · {one_line(step.model, 60)}"
+        title = f"Turn {turn} · {step.prompt:,} tokens of context, {step.output:,} written · {one_line(step.model, 60)}"
         hits.append(
             f'<a href="{link(step.offset)}" tabindex="-1" data-offset="{step.offset}"><rect x="{left}" y="0"'
-            f' width="{_short(width)}" height="{_HIGH}"><title>{told}</title></rect></a>'
+            f' width="{_short(width)}" height="{_HIGH}"><title>{title}</title></rect></a>'
         )
     area = f'<path class="area" d="{"".join(edge)}V{_HIGH}Z"/>'
     line = f'<path class="edge-line" d="{"".join(edge)}"/>'
@@ -358,7 +350,7 @@ def _size(request: Request) -> int:
 
 
 def _thinned(requests: Sequence[Request]) -> list[Request]:
-    """Few enough requests to draw: the largest of each stretch, in order, and the last."""
+    """Downsample requests: the largest of each bucket, and the last."""
     if len(requests) <= _MOST_STEPS:
         return list(requests)
     bounds = [round(place * len(requests) / _MOST_STEPS) for place in range(_MOST_STEPS + 1)]
@@ -368,7 +360,7 @@ def _thinned(requests: Sequence[Request]) -> list[Request]:
 
 
 def _above(count: int) -> int:
-    """A round number that is not below another."""
+    """The next round number."""
     size = 1000
     while True:
         for factor in (1, 2, 4, 5, 8):

@@ -1,0 +1,248 @@
+"""`hansard lake`: Parquet files of many machines, for DuckDB and Spark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+from msgspec.structs import replace
+
+from hansard.cli.commands.usage import show_budgets, show_report
+from hansard.cli.context import SLOW_SECONDS, Command, Context, Group, common, none_found, now, reads
+from hansard.cli.output.progress import BytesBar
+from hansard.cli.request_options import LEDGER_FILTERS, ORDER, takes
+from hansard.errors import UsageError
+from hansard.model.serialize import plain
+from hansard.model.store_requests import LakeAuditRequest, LakeUsageRequest
+from hansard.model.table import Column, Kind, Table
+from hansard.render.format import many, size
+from hansard.render.terminal.tables import draw_table
+from hansard.render.text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hansard.lake.audit import LakeAudit
+    from hansard.lake.push import LakeReport
+    from hansard.lake.store import LakeStatus
+
+_FILTERS = LEDGER_FILTERS.replace(" match", "")
+_BY = "total, hour, day, week, month, session, project, group, model, client, agent, branch, person, machine"
+_BY_RISK = "total, rule, severity, outcome, hour, day, week, month, session, project, group, client, person, machine"
+_MACHINES = (
+    Column("MACHINE", Kind.TEXT),
+    Column("PERSON", Kind.TEXT),
+    Column("PUSHED", Kind.TIME),
+    Column("SESSIONS", Kind.COUNT),
+    Column("SIZE", Kind.BYTES),
+)
+_TARGET = click.argument("target", required=False)
+
+
+@click.group(cls=Group)
+@common
+def lake(_: Context) -> None:
+    """Parquet files with the figures of many machines, which DuckDB and Spark read as one history.
+
+    TARGET is a directory, or an object store such as s3://bucket/folder; the configuration file can name it instead. People,
+    machines and home directories get pseudonyms; texts leave this machine only for the projects in open_projects. Every command
+    takes --json.
+
+    Examples:
+      hansard lake push s3://team-bucket/hansard
+      hansard lake report --by person,model --since 30d
+      hansard lake report --engine spark --master spark://head:7077
+      hansard lake status
+    """
+
+
+def _target(cli: Context, target: str | None) -> str:
+    found: str | None = target or cli.settings().lake.get("target")
+    if found is None:
+        from hansard.directories import config_path
+
+        raise UsageError(
+            "no lake is named: give a directory or the URL of an object store, or add for example [lake] and below it"
+            f' target = "s3://bucket/hansard" to {config_path()}'
+        )
+    return found
+
+
+@lake.command(cls=Command)
+@_TARGET
+@click.option("--machine", metavar="NAME", help="The name of this machine; by default its host name.")
+@click.option("--person", metavar="NAME", help="Whose machine it is; by default the login here.")
+@click.option(
+    "--table", type=click.Choice(["parquet", "delta"]), help="Plain Parquet files, or Delta tables. [parquet]"
+)
+@click.option("--names", is_flag=True, default=None, help="Write names as they are, not pseudonyms.")
+@reads
+def push(
+    cli: Context, target: str | None, machine: str | None, person: str | None, table: str | None, names: bool | None
+) -> None:
+    """Write what changed since the last push: figures of every project, texts only of the projects in open_projects.
+
+    Readers see a push when its manifest is replaced, so an interrupted one changes nothing, and the next one goes on.
+
+    Examples:
+      hansard lake push s3://team-bucket/hansard
+      hansard lake push /mnt/team/hansard --machine laptop
+      hansard lake push --names --person ann
+      hansard lake push --table delta
+    """
+    settings = cli.settings()
+    known = settings.lake
+    with cli.reading() as h, BytesBar("Pushing", after=SLOW_SECONDS) as bar:
+        report = h.push_lake(
+            target=_target(cli, target),
+            machine=machine or known.get("machine") or _host(),
+            person=person or known.get("person") or _login(),
+            key=known.get("key"),
+            names=bool(known.get("names") if names is None else names),
+            opened=settings.open_projects,
+            table=table or known.get("table", "parquet"),
+            redact=settings.redact_outgoing,
+            progress=bar,
+        )
+    cli.answer(report, lambda: [_pushed(report)])
+
+
+def _host() -> str:
+    import platform
+
+    return platform.node() or "machine"
+
+
+def _login() -> str:
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "somebody"
+
+
+def _pushed(report: LakeReport) -> str:
+    done = f"{many(report.sessions, 'session')} pushed, {report.unchanged:,} unchanged"
+    if report.removed:
+        done += f", {report.removed:,} removed"
+    opened = ", ".join(map(one_line, report.opened)) or "no project"
+    return (
+        f"{one_line(report.machine)}: {done}; {many(report.rows, 'row')}, {size(report.bytes)} in"
+        f" {many(report.files, 'file')}, {report.seconds:.1f} s. Texts of: {opened}"
+    )
+
+
+@lake.command(cls=Command)
+@_TARGET
+@takes(
+    LakeUsageRequest,
+    click.option(
+        "--by", metavar="WHAT", default="day", show_default=True, help=f"Group rows by: {_BY}; several with commas."
+    ),
+    f"{_FILTERS} person engine master mode breakdown sort",
+    ORDER,
+    click.option("--check", is_flag=True, help="Report only the lake's budgets; exit with 1 if one is exceeded."),
+)
+@common
+def report(cli: Context, request: LakeUsageRequest, target: str | None, order: str | None, check: bool) -> None:
+    """Report tokens and cost of all machines, each message once: the same figures and JSON as `hansard usage`.
+
+    It is computed by DuckDB here, or by Spark on a cluster. A session that several machines have counts for the machine with
+    the most of it. Budgets are those below [lake.budgets] in the configuration.
+
+    Examples:
+      hansard lake report --by person,model --since 30d
+      hansard lake report /mnt/team/hansard --by project --json
+      hansard lake report --engine spark --master local[4]
+      hansard lake report --check
+    """
+    from hansard.lake.store import Lake
+
+    settings = cli.settings()
+    limits = settings.lake.get("budgets", ())
+    if check and not limits:
+        from hansard.directories import config_path
+
+        raise UsageError(
+            f"no budget of the lake is set: add for example [lake.budgets] and below it month = 5000 to {config_path()}"
+        )
+    request = replace(request, ascending=None if order is None else order == "asc")
+    with Lake(_target(cli, target)) as opened:
+        found = None if check else opened.usage(request, groups=settings.groups)
+        asked = replace(request, now=now())
+        budgets = opened.budgets(limits, asked) if limits else []
+    if found is None:
+        show_budgets(cli, budgets)
+        return
+    if cli.as_json:
+        cli.emit({**plain(found), "budgets": budgets} if limits else found)
+    elif found.rows:
+        show_report(cli, found, budgets, request, [])
+    if not found.rows:
+        none_found("no usage matches")
+
+
+@lake.command(cls=Command)
+@_TARGET
+@takes(
+    LakeAuditRequest,
+    click.option(
+        "--by",
+        metavar="WHAT",
+        default="severity,rule",
+        show_default=True,
+        help=f"Group rows by: {_BY_RISK}; several with commas.",
+    ),
+    "since until timezone project person rule min_severity engine master",
+)
+@common
+def audit(cli: Context, request: LakeAuditRequest, target: str | None) -> None:
+    """Count the risky operations of all machines, each once, by the rules of `hansard audit`.
+
+    What was done to which file stays on the machine: `hansard audit` shows it there.
+
+    Examples:
+      hansard lake audit --since 30d
+      hansard lake audit /mnt/team/hansard --by person,rule --min-severity high
+      hansard lake audit --by month,severity --json
+    """
+    from hansard.lake.store import Lake
+
+    with Lake(_target(cli, target)) as opened:
+        found = opened.audit(request, groups=cli.settings().groups)
+    cli.answer(found, lambda: _audit_lines(cli, found))
+    if not found.rows:
+        none_found("no risky operation matches")
+
+
+def _audit_lines(cli: Context, found: LakeAudit) -> Iterator[str]:
+    columns = [*(Column(name.upper(), Kind.TEXT) for name in found.by), Column("OPERATIONS", Kind.COUNT)]
+    rows = [[*(row[name] or "" for name in found.by), row["operations"]] for row in found.rows]
+    yield from draw_table(Table(columns, rows), cli.width(), cli.paint(), cut=True)
+    yield ""
+    yield ", ".join(f"{count:,} {severity}" for severity, count in found.operations.items())
+
+
+@lake.command(cls=Command)
+@_TARGET
+@common
+def status(cli: Context, target: str | None) -> None:
+    """Show the machines that have pushed.
+
+    Examples:
+      hansard lake status
+      hansard lake status /mnt/team/hansard --json
+    """
+    from hansard.lake.store import Lake
+
+    with Lake(_target(cli, target)) as opened:
+        found = opened.status()
+    cli.answer(found, lambda: _status_lines(cli, found))
+    if not found.machines:
+        none_found("nothing was pushed there yet")
+
+
+def _status_lines(cli: Context, found: LakeStatus) -> Iterator[str]:
+    rows = [(one.machine, one.person, one.pushed_at, one.sessions, one.bytes) for one in found.machines]
+    yield from draw_table(Table(_MACHINES, rows), cli.width(), cli.paint(), {})
