@@ -9,6 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
+SPARK_STAMP := $(VENV)/.installed-spark
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -19,7 +20,7 @@ ifneq ($(shell cat "$(STAMP)" 2>/dev/null),$(CURDIR))
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help run install test pytest programs browser tmux check coverage bench soak dist pin clean
+.PHONY: help run install test pytest programs browser tmux postgres java spark check coverage bench soak dist pin clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -57,6 +58,10 @@ pytest: install
 programs: ## install Chromium and tmux for the tests, as the next two do
 	@$(MAKE) --no-print-directory browser
 	@$(MAKE) --no-print-directory tmux
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
+		echo "No PostgreSQL: the tests of a team's database will be skipped. To run them: make postgres" >&2
+	@"$(BIN)/python" -c 'import pyspark' 2>/dev/null || \
+		echo "No Spark: the tests of a lake on a cluster will be skipped. To run them: make spark" >&2
 
 # Never fails and never asks for a password: without a browser its tests are skipped.
 browser: ## install Chromium for the tests in a browser, if there is none and apt can do it
@@ -88,6 +93,32 @@ tmux: ## install tmux for the tests in a real terminal, if there is none and apt
 	{ $$apt update && $$apt install -y --no-install-recommends tmux; } </dev/null >/dev/null 2>&1 || \
 		echo "tmux could not be installed: the tests in a terminal will be skipped." >&2
 
+# Too heavy for every newcomer: .ci/run installs it. The package also starts a server of its own; the tests leave it alone and start theirs.
+postgres: ## install PostgreSQL for the tests of `hansard team`, if there is none
+	@if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null; then exit 0; fi; \
+	if ! command -v apt-get >/dev/null; then echo "No apt-get: install PostgreSQL 15 or newer yourself." >&2; exit 1; fi; \
+	if [ "$$(id -u)" = 0 ]; then as_root=; else as_root="sudo"; fi; \
+	echo "Installing PostgreSQL for the tests (once) ..." >&2; \
+	apt="$$as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=1"; \
+	{ $$apt update && $$apt install -y --no-install-recommends postgresql; } </dev/null >/dev/null
+
+# The same for Spark: 850 MB, and Java.
+spark: $(SPARK_STAMP) ## install PySpark into .venv for the tests of `hansard lake`, and Java if there is none
+	@$(MAKE) --no-print-directory java
+
+$(SPARK_STAMP): $(DEV_STAMP) constraints-spark.txt
+	@echo "Installing PySpark (once) ..." >&2
+	@"$(BIN)/python" -m pip install --quiet --no-deps --no-build-isolation --require-hashes -r constraints-spark.txt
+	@touch "$(SPARK_STAMP)"
+
+java: ## install Java for Spark, if there is none
+	@if command -v java >/dev/null || [ -n "$$JAVA_HOME" ]; then exit 0; fi; \
+	if ! command -v apt-get >/dev/null; then echo "No apt-get: install Java 17 or 21 yourself." >&2; exit 1; fi; \
+	if [ "$$(id -u)" = 0 ]; then as_root=; else as_root="sudo"; fi; \
+	echo "Installing Java for Spark (once) ..." >&2; \
+	apt="$$as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=1"; \
+	{ $$apt update && $$apt install -y --no-install-recommends default-jre-headless; } </dev/null >/dev/null
+
 check: install ## lint, formatting, types, layers
 	"$(BIN)/ruff" check
 	"$(BIN)/ruff" format --check
@@ -118,7 +149,7 @@ dist: $(STAMP) ## build the sdist, the pure wheel and the native wheel into dist
 	@SOURCE_DATE_EPOCH="$$(git log -1 --format=%ct)" "$(BIN)/python" -m hatchling build -t sdist
 	@cd dist && sha256sum * | tee SHA256SUMS
 
-pin: install ## resolve the newest dependencies into constraints.txt and constraints-dev.txt
+pin: install ## resolve the newest dependencies into constraints.txt, constraints-dev.txt and constraints-spark.txt
 	"$(BIN)/python" tools/pin.py
 
 clean: ## remove .venv and every cache

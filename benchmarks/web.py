@@ -129,6 +129,7 @@ class Web:
             ("  one file's history", f"/files/history?path={quote(path, safe='')}"),
             ("tools", "/tools"),
             ("prompts", "/prompts"),
+            ("SQL", "/sql?question=cost-by-day"),
             ("health", "/health"),
             ("api: sessions", "/api/sessions"),
             ("api: usage by day", "/api/usage?by=day"),

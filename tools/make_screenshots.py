@@ -64,6 +64,7 @@ def main() -> None:
             "usage": ("/usage?by=day,model", WIDE, "light"),
             "files": ("/files", WIDE, "light"),
             "tools": ("/tools", WIDE, "light"),
+            "sql": ("/sql?question=cost-by-model-and-month", WIDE, "light"),
             "health": ("/health", WIDE, "dark"),
         }
         command = [

@@ -1,6 +1,6 @@
-"""Write constraints.txt and constraints-dev.txt: every dependency in one exact version, with the hashes of all files that may be installed.
+"""Write constraints.txt, -dev and -spark: every dependency in one exact version, with the hashes of all files that may be installed.
 
-The first file has what running needs, the second what tests, checks and benchmarks need besides. The resolver is pip itself, with whatever
+The first file has what running needs, the second what tests, checks and benchmarks need besides, the third Spark. The resolver is pip itself, with whatever
 index it is configured to use. What it finds for this machine is completed with what the same versions need on the other systems and Pythons
 we support, so that the files serve all of them. They name no address.
 
@@ -52,6 +52,10 @@ DEVELOPMENT = """\
 # What tests, checks and benchmarks need besides constraints.txt. Made by `make pin`; do not edit by hand.
 #     pip install --no-deps --require-hashes -r constraints.txt -r constraints-dev.txt
 """
+SPARK = """\
+# What `make spark` installs besides the other two. Made by `make pin`; do not edit by hand.
+#     pip install --no-deps --no-build-isolation --require-hashes -r constraints-spark.txt
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +73,14 @@ class Pin:
         return " \\\n".join([f"{self.name}=={self.version}{where}", *(f"    --hash=sha256:{h}" for h in self.hashes)])
 
 
-def wanted() -> tuple[list[str], list[str]]:
-    """Read what pyproject.toml asks for: to run Hansard with every extra, and to work on it."""
+def wanted() -> tuple[list[str], list[str], list[str]]:
+    """Read what pyproject.toml asks for: to run Hansard with every extra, to work on it, and to test it with Spark."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     groups: dict[str, list[str]] = project["dependency-groups"]
     extras: dict[str, list[str]] = project["project"]["optional-dependencies"]
     running = [*project["project"]["dependencies"], *groups.pop("build"), *chain(*extras.values())]
-    return running, [*chain(*groups.values())]
+    spark = groups.pop("spark")
+    return running, [*chain(*groups.values())], spark
 
 
 def resolve(requirements: list[str]) -> dict[str, dict[str, Any]]:
@@ -133,9 +138,15 @@ def resolve_everywhere(requirements: list[str]) -> dict[str, tuple[dict[str, Any
         found = resolve(requirements)
         extras = wanted_extras(requirements, found)
         needs: dict[str, list[Requirement]] = {}
+        for need in map(Requirement, requirements):
+            if any(applies(need.marker, ())):  # maybe on other systems only
+                needs.setdefault(canonicalize_name(need.name), []).append(need)
         for parent, item in found.items():
             for need in needed(item, extras[parent]):
                 needs.setdefault(canonicalize_name(need.name), []).append(need)
+        for root in map(Requirement, requirements):
+            if canonicalize_name(root.name) not in found:  # its marker does not hold on this machine
+                needs.setdefault(canonicalize_name(root.name), []).append(root)
         absent = needs.keys() - found.keys()
         missing = [f"{need.name}{need.specifier}" for name in absent - FOREIGN for need in needs[name]]
         if not missing:
@@ -264,11 +275,11 @@ def usable(filename: str, version: str) -> bool:
 
 
 def main() -> None:
-    """Resolve, collect the hashes, and replace both files."""
+    """Resolve, collect the hashes, and replace the files."""
     where = indexes()
     pins = []
-    running, development = wanted()
-    found = resolve_everywhere([*running, *development])
+    running, development, spark = wanted()
+    found = resolve_everywhere([*running, *development, *spark])
     for name, (item, marker) in sorted(found.items()):
         version = item["metadata"]["version"]
         hashes = {item["download_info"]["archive_info"]["hashes"]["sha256"]}
@@ -278,7 +289,9 @@ def main() -> None:
         print(f"{name}=={version}: {len(hashes)} files", file=sys.stderr)
     to_run = closure(names(running), found)
     write("constraints.txt", RUNNING, [pin for pin in pins if pin.name in to_run])
-    write("constraints-dev.txt", DEVELOPMENT, [pin for pin in pins if pin.name not in to_run])
+    to_work = closure(names(development), found) - to_run
+    write("constraints-dev.txt", DEVELOPMENT, [pin for pin in pins if pin.name in to_work])
+    write("constraints-spark.txt", SPARK, [pin for pin in pins if pin.name not in to_run | to_work])
 
 
 def write(name: str, header: str, pins: list[Pin]) -> None:

@@ -1,4 +1,4 @@
-"""Resume and hand off sessions with the real clients against a stub on the loopback, and print what the model would have seen.
+"""Resume, hand off, free and scrub sessions with the real clients against a stub on the loopback, and print what the model would have seen.
 
     python tools/try_resume.py --claude PATH [--codex PATH] [--megabytes 40]
 
@@ -261,6 +261,8 @@ def main() -> None:
             if copy["copy"]:
                 print(f"  after:  {trial.claude('--resume', copy['copy']['session_id'], 'omega')}\n          {changes}")
         _hand_off(trial, intact)
+        _free(trial, intact)
+        _scrub(trial)
         trial.transcript.write_bytes(grown(intact, options.megabytes))
         copy = trial.hansard("resume", SESSION, "--slim", "--no-run")["copy"]
         changes = {key: value for key, value in copy.items() if value and isinstance(value, int)}
@@ -268,6 +270,47 @@ def main() -> None:
         print(f"  after:  {trial.claude('--resume', copy['session_id'], 'omega')}\n          {changes}")
         print(f"  before: {trial.claude('--resume', SESSION, 'omega')}")
     server.shutdown()
+
+
+def _free(trial: Trial, intact: bytes) -> None:
+    """Free the client's folder, and resume what was in it: with its file gone, and restored."""
+    trial.transcript.write_bytes(intact)
+    for path in trial.config.rglob("*"):
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    done = trial.hansard("free", "--yes")
+    print(f"freed: {done['files']} files, {len(done['left'])} left")
+    print(f"  before: {trial.claude('--resume', SESSION, 'omega')}")
+    trial.hansard("restore", SESSION, "--to", str(trial.config), "--touch")
+    print(f"  byte-identical: {trial.transcript.read_bytes() == intact}")
+    print(f"  after:  {trial.claude('--resume', SESSION, 'omega')}")
+
+
+def _scrub(trial: Trial) -> None:
+    """Scrub a session whose prompt, thought, call and result hold a token, with and without a backup, and resume it."""
+    token = "ghp_" + "aB3dE5gH7j" * 3 + "0pQr1s"
+    for option in ("--backup", "--no-backup"):
+        name = str(uuid.uuid4())
+        trial.claude("--session-id", name, f"the token is {token}: run-a-tool")
+        trial.claude("--resume", name, "beta")
+        transcript = next(trial.config.glob(f"projects/*/{name}.jsonl"))
+        lines = transcript.read_bytes().replace(b"2998\\n2999", f"{token}\\n2999".encode()).splitlines(keepends=True)
+        thought = {"type": "thinking", "thinking": f"I have {token}.", "signature": "EqoB" * 60}
+        for at, line in enumerate(lines):
+            record = json.loads(line)
+            if record["type"] == "assistant":
+                record["message"]["content"].insert(0, thought)
+                lines[at] = json.dumps(record).encode() + b"\n"
+        transcript.write_bytes(b"".join(lines))
+        before = transcript.read_bytes()
+        done = trial.hansard("secrets", "scrub", name, option, "--yes")["scrubbed"]
+        after = transcript.read_bytes()
+        same = [len(line) for line in before.splitlines()] == [len(line) for line in after.splitlines()]
+        print(f"scrubbed {option}: {before.count(token.encode())} places, {done['files']} files, lines as long: {same}")
+        said = trial.claude("--resume", name, "omega")
+        seen = json.dumps([request["messages"] for _, request in _seen])
+        signed = seen.count('"signature"')
+        print(f"  after:  {said}")
+        print(f"  token sent: {token in seen}; placeholder sent: {'[github-' in seen}; signatures sent: {signed}")
 
 
 def _hand_off(trial: Trial, intact: bytes) -> None:
