@@ -13,7 +13,7 @@ import pytest
 import hansard
 from hansard.query.search import candidates
 from tests.query.search.slowly import Said, everything, positions
-from tests.sync.making import main_path, session, user
+from tests.sync.making import assistant, main_path, session, user
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
@@ -146,3 +146,15 @@ def test_the_best_match_is_found_behind_thousands_of_newer_ones(tree: Tree) -> N
             if cursor is None:
                 break
         assert len(found) == len(set(found)) == 1001
+
+
+def test_an_old_prompt_is_found_behind_hundreds_of_newer_replies(tree: Tree) -> None:
+    one, two = session(1), session(2)
+    tree.write(main_path(one), [user(one, "a", "walrus")])
+    tree.write(main_path(two), [assistant(two, f"b{n}", f"m{n}", f"the walrus again {n}", 10 + n) for n in range(400)])
+    tree.sync()
+    with hansard.open(tree.home) as h:
+        for group in (False, True):
+            page = h.search("walrus", group=group, limit=3)
+            assert page.truncated
+            assert "a" in {hit.uuid for hit in page.hits}

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _SAMPLE = 120
 _COMMON = 20_000  # blocks that have a word; in more, no words are looked for side by side
+_PROMPT = "(mark : kindprompt)"
 _MANY_RANGES = 24
 _LAST = (1 << 63) - 1
 
@@ -104,7 +105,7 @@ class Finder:
                 weights = {row_id: weight for row_id, weight in weights.items() if row_id >= reached}
             if stops is not None or reached:
                 early = {
-                    row_id: weight for scope, worths in asked for row_id, weight in self._in_a_row(scope, part, worths)
+                    row_id: weight for scope, worths in asked for row_id, weight in self._early(scope, part, worths)
                 }
                 if stops is None:
                     weights.update(early)
@@ -178,11 +179,17 @@ class Finder:
             found += self._reader.rows(f"{sql} ORDER BY text.rowid DESC LIMIT ?", (*values, limit))
         return found
 
-    def _in_a_row(self, scope: _Scope, part: Part, worths: list[float]) -> list[tuple[int, float]]:
-        """The newest matches of the whole history that have the words side by side: the best there are, however old.
+    def _early(self, scope: _Scope, part: Part, worths: list[float]) -> list[tuple[int, float]]:
+        """Matches of the whole history that are on the first pages however old they are: prompts, and words side by side."""
+        prompts = self._prompts(scope, part, worths) if part is TALK else []
+        return prompts + self._in_a_row(scope, part, worths)
 
-        They are on the first pages. For words that are all common this would take too long.
-        """
+    def _prompts(self, scope: _Scope, part: Part, worths: list[float]) -> list[tuple[int, float]]:
+        """The newest matches that a person typed; they are few, and say what a session is about."""
+        return self._rows(scope, part, weigher(scope.leg.terms, worths), _LAST, f"({scope.leg.match}) AND {_PROMPT}")
+
+    def _in_a_row(self, scope: _Scope, part: Part, worths: list[float]) -> list[tuple[int, float]]:
+        """The newest matches that have the words side by side. For words that are all common this would take too long."""
         terms = scope.leg.terms
         if len(terms) < 2 or any(term.prefix for term in terms) or max(worths) < rarity(_COMMON, self._blocks):
             return []
