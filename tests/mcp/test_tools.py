@@ -208,6 +208,15 @@ def test_recall_finds_some_of_the_words(call: Call) -> None:
     assert "no word" in call("recall", question="what did we do")["error"]
 
 
+def test_recall_takes_other_words_for_the_same_thing(call: Call) -> None:
+    assert "passages" not in call("recall", question="unreliable wombat")
+    answer = call("recall", question="unreliable wombat", also="flaky unstable")
+    assert answer["sessions"][0]["session"] == SECOND
+    assert answer["searched"] == "unreliable wombat"
+    assert answer["missing"] == ["unreliable", "wombat"]
+    assert 0 < answer["confidence"] < call("recall", question="flaky wombat")["confidence"]
+
+
 @pytest.mark.parametrize(
     ("given", "found"),
     [

@@ -43,7 +43,8 @@ description: Recall what was done, tried or decided in earlier coding-agent sess
 
 The Hansard MCP server answers from the record of all earlier sessions on this machine.
 
-- `recall`: the best passages of several sessions about a question. Start here.
+- `recall`: the best passages of several sessions about a question. Start here. It matches words, not meanings: give other
+  words for the same thing in `also`.
 - `search`: any words, with filters; `sessions`: a list; `files`: what happened to a file; `usage`: tokens and cost.
 - `blame`: which session, prompt and turn wrote a line of a file, or the lines of a commit.
 - `sql`: a SELECT over the public views, for questions that no other tool answers.

@@ -40,7 +40,7 @@ _ESCAPED = lazy_compile(r"(?<!\\)\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
 
 INSTRUCTIONS = """Hansard is the record of past coding-agent sessions on this machine: every prompt, reply, tool call and file change, also of sessions that the client has deleted. Use it to learn what was done before instead of guessing or redoing it.
 
-- recall: plain-language questions ("why did we switch to X", "what did we decide about Y", "was this error solved before"). Start here.
+- recall: plain-language questions ("why did we switch to X", "what did we decide about Y", "was this error solved before"), with other words for the same thing in `also`. Start here.
 - search: exact words, identifiers, error messages; a query language with fields (file:, tool:, branch:, since:, is:error).
 - read: one session: outline, then a turn, then a message whole. read {"target": "@last"} shows the session before this one, to continue from it.
 - sessions: list sessions, or find those that touched a file, branch, commit or pull request.

@@ -334,6 +334,7 @@ class RecallRequest(Dated, frozen=True, kw_only=True):
     """
 
     question: str
+    also: str = ""  # other words for the same thing that the sessions may have used; they count for half
     sessions: int = 12
     passages: int = 12
     session: str | None = None  # only this one

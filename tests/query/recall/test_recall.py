@@ -79,18 +79,19 @@ QUESTIONS = [
 KINDS = {"prompt", "reply", "thinking", "call", "command", "title"}
 
 
+@pytest.mark.parametrize("also", ["", "crash header blank picture pipeline"])
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_passages_are_the_best_of_the_whole_history(
-    demo: Hansard, question: str, monkeypatch: pytest.MonkeyPatch
+    demo: Hansard, question: str, also: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With no limit on what is read, as when every window of the history is scored."""
     monkeypatch.setattr(answer, "SEEDS", 1 << 20)
-    found = demo.recall(question=question, now=NOW, passages=12, sessions=100)
+    found = demo.recall(question=question, also=also, now=NOW, passages=12, sessions=100)
     passages = sorted((one for session in found.sessions for one in session.passages), key=lambda one: -one.score)
-    assert [one.text for one in passages] == slowly(demo, question, 12)
+    assert [one.text for one in passages] == slowly(demo, question, also, 12)
 
 
-def slowly(h: Hansard, question: str, most: int) -> list[str]:
+def slowly(h: Hansard, question: str, also: str, most: int) -> list[str]:
     """The best passages, by BM25 over the windows around every text of the history."""
     texts = Texts(h.reader, h.record)
     blocks = [
@@ -101,7 +102,7 @@ def slowly(h: Hansard, question: str, most: int) -> list[str]:
         ).values()
         if block.kind in KINDS and block.log_kind != "history"  # whose prompts are in transcripts too
     ]
-    asked = asked_words(question, IndexedWords(h.reader))
+    asked = asked_words(question, IndexedWords(h.reader), also)
 
     def counts(words: list[str]) -> list[int]:
         sequence = " ".join(["", *words, ""])
@@ -114,7 +115,11 @@ def slowly(h: Hansard, question: str, most: int) -> list[str]:
     often = [sum(column) for column in zip(*has.values(), strict=True)]
     matches = [block for block in distinct(blocks) if any(has[block.id])]
     rows = h.reader.one("SELECT (SELECT count(*) FROM full.talk_docsize) + (SELECT count(*) FROM full.work_docsize)")[0]
-    worths = [math.log(1 + (rows - one + 0.5) / (one + 0.5)) for one in often]
+    own = len(words_of(question))
+    worths = [
+        (1.0 if number < own else 0.5) * math.log(1 + (rows - one + 0.5) / (one + 0.5))
+        for number, one in enumerate(often)
+    ]
     ranked = []
     for window in make_windows(h.reader, matches, texts.of, lambda piece: any(counts(words_in(piece[2])))):
         words = [word for _, _, text in window for word in words_in(text)]

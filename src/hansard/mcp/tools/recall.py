@@ -19,15 +19,22 @@ if TYPE_CHECKING:
 _PASSAGES = 20  # at most; most answers have room for ten
 _DESCRIBED = 3  # of the first sessions; of the others an answer has the title
 _LEFT_OUT = 3
-DESCRIPTION = """Recall what was done, decided or learned about something: the best passages of all past sessions, each session with how it ended. Ask in plain words; it needs no query syntax. Tool output is never included.
-Call it before redoing work, when the user refers to earlier sessions, or when a problem may have been solved before. Then use read for details. To follow up: session asks only one session, like finds more passages like a message.
-Examples: {"question": "why did we switch the parser to msgspec"}; {"question": "flaky login test", "scope": "all", "max_tokens": 2000}; {"question": "parser benchmarks", "session": "3f2a91c0"}"""
+DESCRIPTION = """Recall what was done, decided or learned about something: the best passages of all past sessions, and how each ended. Tool output is never included.
+Call it before redoing work, or when the user refers to earlier sessions. Words are matched, not meanings: give others for the same thing in also. Then read has details. To follow up: session asks one session, like finds passages like a message.
+Examples: {"question": "why did we switch the parser", "also": "msgspec orjson decode slow benchmark"}; {"question": "parser benchmarks", "session": "3f2a91c0"}"""
 
 
 class RecallRequest(Struct, frozen=True):
     """A question in plain words."""
 
     question: Annotated[str, Meta(min_length=2, max_length=1_000, description="What to recall, in plain words")]
+    also: Annotated[
+        str | None,
+        Meta(
+            max_length=500,
+            description="Other words for it: synonyms, identifiers, libraries, words of errors",
+        ),
+    ] = None
     limit: Annotated[int, Meta(ge=1, le=20, description="How many sessions")] = 12
     session: Annotated[
         str | None, Meta(max_length=100, description="Only this session: its id or the beginning of it")
@@ -73,6 +80,7 @@ def run(ask: Ask, request: RecallRequest) -> RecallAnswer:
     packer = ask.packer
     found = ask.h.recall(
         question=safe_text(request.question),
+        also=safe_text(request.also or ""),
         sessions=request.limit,
         passages=_PASSAGES,
         session=request.session,
@@ -147,5 +155,5 @@ def _passage(one: RecalledPassage, packer: Packer) -> Passage:
     )
 
 
-_TAKES = ("question", "limit", "session", "like")
+_TAKES = ("question", "also", "limit", "session", "like")
 TOOL = Tool("recall", "Recall past work", DESCRIPTION, RecallRequest, _TAKES, RecallAnswer, run)

@@ -82,7 +82,7 @@ class Recall:
         own = 0
         if vocabulary is not None and matcher is not None:
             own = len(words_of(self._request.question))
-            self._asked = asked_words(self._request.question + self._like(matcher), vocabulary)
+            self._asked = asked_words(self._request.question + self._like(matcher), vocabulary, self._request.also)
         self._finder = Finder(self._asked)
         chosen: list[_Passage] = []
         left_out: list[str] = []
@@ -210,11 +210,11 @@ class Recall:
         """The answer; rarities of words count only as far as shown text has them, since others may be secrets."""
         seen = {number for piece in chosen for number in piece.counts}
         worths = [one.worth if number in seen else self._unknown for number, one in enumerate(self._asked)]
-        total = sum(worths) or 1.0
-        asked = self._asked[:own]  # without those of a message to resemble
+        asked = self._asked[:own]  # without those of a message to resemble, and those that were guessed
+        total = sum(worth for one, worth in zip(self._asked, worths, strict=True) if one.share == 1.0) or 1.0
 
         def found(piece: _Passage) -> float:
-            return round(sum(worths[number] for number in piece.counts) / total, 2)
+            return min(1.0, round(sum(worths[number] for number in piece.counts) / total, 2))
 
         name_tools(self._reader, [piece.block for piece in chosen])
         names = dict.fromkeys(piece.block.session_id for piece in chosen)

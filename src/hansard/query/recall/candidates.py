@@ -53,7 +53,7 @@ def find_candidates(reader: Reader, finder: Finder, asked: Sequence[Asked]) -> C
         if not scores or often <= sum(_BUDGET.values()) - sum(spent.values()):
             found = {part: finder.having(word.match, part, most - spent[part]) for part, most in _BUDGET.items()}
         is_whole = bool(found) and all(spent[part] + len(ids) < _BUDGET[part] for part, ids in found.items())
-        word.worth = rarity(sum(map(len, found.values())) if is_whole else often, rows)
+        word.worth = word.share * rarity(sum(map(len, found.values())) if is_whole else often, rows)
         if not is_whole:
             rest += word.worth
             if scores:

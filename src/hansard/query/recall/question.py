@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hansard.query.search.spellings import Vocabulary
 
 MOST_WORDS = 24
+_GUESSED = 0.5
 _AROUND_NAMES = " .,;:!?\"'`()[]{}<>"
 _CLITIC = lazy_compile(r"(?<=\w)(?:n['\u2019]t|['\u2019](?:s|t|d|m|ll|re|ve))(?!\w)", re.IGNORECASE)
 # Words of questions themselves, beside the stop words of every search.
@@ -31,6 +32,7 @@ class Asked(Struct):
 
     typed: str  # the word or name that it is part of
     rows: tuple[Spelling, ...]
+    share: float = 1.0  # of its worth that counts; less for words that were only guessed
     worth: float = 0.0
 
     @property
@@ -39,15 +41,21 @@ class Asked(Struct):
         return " OR ".join(f'body : "{" ".join(row)}"' for row in self.rows)
 
 
-def asked_words(question: str, vocabulary: Vocabulary) -> list[Asked]:
-    """The words of a question, each with its forms that occur in the history."""
-    return [Asked(typed, tuple(spellings(word, vocabulary))) for word, typed in words_of(question).items()]
+def asked_words(question: str, vocabulary: Vocabulary, also: str = "") -> list[Asked]:
+    """The words of a question and then other words for the same thing, each with its forms that occur in the history."""
+    own = words_of(question)
+    others = words_of(also, known=own)
+    return [
+        Asked(typed, tuple(spellings(word, vocabulary)), share)
+        for words, share in ((own, 1.0), (others, _GUESSED))
+        for word, typed in words.items()
+    ]
 
 
-def words_of(question: str) -> dict[str, str]:
-    """The words that say what a question is about, each in its first form, and the name that each is part of."""
+def words_of(question: str, known: Iterable[str] = ()) -> dict[str, str]:
+    """The words that say what a question is about, each in its first form, and the name that each is part of; `known` words are left out."""
     found: dict[str, str] = {}
-    known: set[str] = set()
+    known = {form for word in known for form in (word, *inflections(word))}
     for typed in _CLITIC.sub("", question).split():
         for token in tokens(typed):
             word = token.text
