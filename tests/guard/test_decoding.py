@@ -59,6 +59,12 @@ ENCODINGS: dict[str, Encode] = {
     "zero-width spaces": "\u200b".join,
     "zero-width spaces, escaped": "\\u200b".join,
     "zero-width spaces, of JSON in JSON": "\\\\uFEFF".join,
+    "colours": "\x1b[01;31m\x1b[K".join,
+    "colours, escaped": "\\u001b[1m".join,
+    "colours, of JSON in JSON": "\\\\u001b[m\\\\u001b[K".join,
+    "colours, of a shell": "\\033[0;32m".join,
+    "links of a terminal": "\x1b]8;;file:///src/a.py\x1b\\".join,
+    "character sets of a terminal": "\x1b(B\x1b[m".join,
 }  # fmt: skip
 # What is encoded is the secret with its surroundings; the rules that need several lines or spaces have them encoded too.
 ONE_LINE = [(rule, around.format(secret), secret) for rule, secret, around in SECRETS if "\n" not in secret]
@@ -162,9 +168,23 @@ def test_only_the_encoded_secret_is_cut_out() -> None:
     assert token not in base64.b64decode(PLACEHOLDER.sub("AAAA", shown), validate=False).decode("latin-1")
 
 
+@pytest.mark.parametrize("written", ["\x1b", "\\u001b", "\\x1b", "\\e"])
+def test_a_coloured_token_is_cut_out_with_its_colours(written: str) -> None:
+    token = "ghp" + "_" + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAabcd"
+    for begin in (0, 3, 4, 12):  # where grep --color=always begins and ends its match
+        for end in (4, 20, len(token)):
+            if begin < end:
+                start, stop = f"{written}[01;31m{written}[K", f"{written}[m{written}[K"
+                source = f"a {token[:begin]}{start}{token[begin:end]}{stop}{token[end:]} b"
+                (found,) = Detector(None).find(source)
+                assert found.value == token
+                assert source[found.start : found.end].startswith(token[: begin or 1])
+                assert source[found.start : found.end].endswith(token[end:] or token[-1])
+
+
 @given(st.text(alphabet=st.characters(codec="utf-8"), max_size=120))
 def test_every_view_leads_back_to_its_source(text: str) -> None:
-    for view in (decoding.unescape(text), decoding.join_lines(text)):
+    for view in (decoding.unescape(text), decoding.join_lines(text), decoding.without_sequences(text)):
         if view is None or not view.text:
             continue
         spans = [view.span(place, place + 1) for place in range(len(view.text))]
@@ -221,8 +241,12 @@ def test_work_is_linear_in_hostile_texts(monkeypatch: pytest.MonkeyPatch) -> Non
         "a\n",
         "://",
         "SK1\nb2",
+        "\x1b[1m",
+        "\x1b]8;",
+        "\\u001b]",
+        "\\\\\\u001b[",
     ]
-    patterns = ["_INLINE", "_BREAK", "_LOOKS_BASE64", "_LOOKS_HEX", "_PRINTABLE", "_HEX"]
+    patterns = ["_TERMINAL", "_INLINE", "_BREAK", "_LOOKS_BASE64", "_LOOKS_HEX", "_PRINTABLE", "_HEX"]
     for unit in units:
         counts = []
         for times in (200, 400):

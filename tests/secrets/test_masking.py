@@ -115,6 +115,21 @@ def test_what_cannot_be_told_apart_goes_as_a_whole() -> None:
     assert b"x" not in masked.data
 
 
+def test_a_token_that_a_program_coloured_goes_with_its_colours() -> None:
+    for start, end in (("\x1b[01;31m\x1b[K", "\x1b[m\x1b[K"), ("\x1b(B\x1b[m", "\x1b]8;;\x1b\\")):
+        for place in (3, 4, 12):
+            said = f"config: {start}{TOKEN[:place]}{end}{TOKEN[place:]} # ok"
+            for text in (said, json.dumps({"stdout": said})):
+                data = json.dumps({"a": text}).encode()
+                masked = OWN.data(data)
+                assert masked.secrets == {fingerprint(KEY, TOKEN)}
+                assert len(masked.data) == len(data)
+                shown = json.loads(masked.data)["a"]
+                assert TOKEN[-12:] not in shown
+                assert TOKEN[:place] not in shown
+                assert shown.endswith(text[-4:])
+
+
 def test_a_value_in_every_form() -> None:
     text = 'Velvet"Orbit\\é7!'
     value = Value("password", "ab" * 16, text)

@@ -1,6 +1,7 @@
-"""Text as a decoder would read it, mapped back to its source: escapes, entities, joined literals and lines, base64 and hexadecimal.
+"""Text as a decoder or a terminal would read it, mapped back to its source.
 
-Every step is one linear pass that returns a `View`: the decoded text and, for each of its characters, the source it came from.
+Escapes, entities, joined literals and lines, base64, hexadecimal and control sequences are undone. Every step is one linear pass that
+returns a `View`: the decoded text and, for each of its characters, the source it came from.
 Only what can be part of a secret is decoded: printable ASCII.
 """
 
@@ -38,6 +39,18 @@ _INLINE = lazy_compile(
 _BREAK = lazy_compile(
     rf"[\\\r\n](?<=[{_TOKEN}][\\\r\n])(?:(?<=\n)|(?<=\r)\n?|(?<=\\)(?:\r?\n|\\{{0,3}}+[nr]))[ \t]*+(?=[{_TOKEN}])"
 )
+# What a terminal acts on instead of showing it: colours, cursor, links, character sets; raw, or with the escape character written
+# as JSON, code and shells write it. `grep` colours its match, which may be a part of a token.
+_TERMINAL = lazy_compile(
+    r"(?:\x1b|(?P<slash>\\{1,8}+)(?:u001[bB]|x1[bB]|0?33|e(?=[\[(\]])))"
+    r"(?:\[[0-?]{0,40}+[ !#-/]{0,4}+[@-~]|[()*+][0-9A-Za-z]|[=>78]"
+    r"|\][^\x07\x1b\x9c\\\r\n\"]{0,2000}+"
+    r"(?:\x07|\x9c|\x1b\\|\\{1,8}+(?:u0007|x07|007|a)|(?P=slash)(?:u001[bB]|x1[bB]|0?33|e)(?P=slash){1,2}))"
+    r"|\x9b[0-?]{0,40}+[ !#-/]{0,4}+[@-~]"
+    r"|[\x00\x08\x7f]"
+)
+_TERMINAL_SIGNS = ("\x1b", "\x9b", "\x00", "\x08", "\x7f")
+_WRITTEN_SIGNS = ("u001", "x1b", "\\033", "\\e[")  # few, because each is one more pass over every text
 _SHORTEST_ENCODED = 20
 _RUN = lazy_compile(
     r"(?:[^A-Za-z0-9+/_-]++|[a-z+/_-]++(?![A-Z0-9])|[A-Za-z0-9+/_-]{1,14}+(?![A-Za-z0-9+/_-]))*+([A-Za-z0-9+/_-]{15,}+)?"
@@ -106,6 +119,13 @@ def unescape(text: str) -> View | None:
 def join_lines(text: str) -> View | None:
     """Remove line breaks and indentation within a possible token; None if nothing changes."""
     return _replaced(text, _line_breaks(text))
+
+
+def without_sequences(text: str) -> View | None:
+    """Remove terminal control sequences, also where they are written as escapes; None if nothing changes."""
+    if any(sign in text for sign in _TERMINAL_SIGNS) or ("\\" in text and any(sign in text for sign in _WRITTEN_SIGNS)):
+        return _replaced(text, ((*found.span(), "") for found in _TERMINAL.finditer(text)))
+    return None
 
 
 _Piece = tuple[int, int, str]

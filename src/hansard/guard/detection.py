@@ -2,6 +2,7 @@
 
 Our rules see the text as it is, then decoded: without escapes and entities, with string literals joined, and with base64 and hexadecimal
 runs decoded. Rules for tokens, which have a distinctive prefix, also see it with line breaks removed. The kept rules see it decoded.
+What programs wrote for a terminal is searched twice: as it is, and without control sequences.
 """
 
 from __future__ import annotations
@@ -12,13 +13,22 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from hansard.guard.decoding import View, around_runs, decode_runs, find_runs, fold, join_lines, unescape
+from hansard.guard.decoding import (
+    View,
+    around_runs,
+    decode_runs,
+    find_runs,
+    fold,
+    join_lines,
+    unescape,
+    without_sequences,
+)
 from hansard.guard.kept_rules import KeptRules, kept_version, load_kept_rules
 from hansard.guard.prefilter import make_prefilter
 from hansard.guard.rules import RANDOM_RUN, RULES, STRICT_RULES, Confidence, Rule, is_example, is_unknown_key
 from hansard.model.placeholders import PLACEHOLDER
 
-VERSION = 3
+VERSION = 4
 """Raised when the same text may give other secrets: findings are made again."""
 
 
@@ -74,17 +84,23 @@ class Detector:
         """
         if len(text) < 8:
             return []
-        if strict or self._may_have is None or self._may_have(text.encode("utf-8", "surrogatepass")):
-            found = list(self._find(text, _DEPTH, strict=strict))
-        elif self._kept is not None:
-            found = [
-                secret
-                for secret in self._find_kept(self._kept, _unquote(text))
-                if not _is_inside_blob(text, secret.start)
+        found = self._find_once(text, strict=strict)
+        if (shown := without_sequences(text)) is not None:
+            found += [
+                secret._replace(start=start, end=end)
+                for secret in self._find_once(shown.text, strict=strict)
+                for start, end in (shown.span(secret.start, secret.end),)
             ]
-        else:
-            return []
         return _without_overlaps(text, found) if found else found
+
+    def _find_once(self, text: str, *, strict: bool) -> list[Secret]:
+        if strict or self._may_have is None or self._may_have(text.encode("utf-8", "surrogatepass")):
+            return list(self._find(text, _DEPTH, strict=strict))
+        if self._kept is None:
+            return []
+        return [
+            secret for secret in self._find_kept(self._kept, _unquote(text)) if not _is_inside_blob(text, secret.start)
+        ]
 
     def _find(self, text: str, depth: int, *, strict: bool) -> Iterator[Secret]:
         layers = _Layers(text, depth)
