@@ -379,7 +379,7 @@ class Hansard(Store):
     @takes(lambda: model.requests.SearchRequest)
     def search(self, request: model.requests.SearchRequest) -> model.search.SearchPage:
         """The matches of a query, the best first; with `group` the best sessions."""
-        return hansard.query.search.pages.Search(self.reader, request).page(self._record_or_none())
+        return hansard.query.search.pages.Search(self.reader, request, redact=self.redact).page(self._record_or_none())
 
     @takes(lambda: model.requests.SearchRequest)
     def count(self, request: model.requests.SearchRequest) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,39 @@ from tests.secrets.conftest import PlantedStore
 from tests.secrets.planting import BARE, ENCODED, PLANTED, SPLIT, core
 
 pytestmark = pytest.mark.skipif(kept_version() is None, reason="the extra `secrets` is not installed")
-VALUES = {value: planted.kind for planted in PLANTED for value in (core(planted), json.dumps(core(planted))[1:-1])}
+_HALF = 12  # characters of a secret that are as bad as all of it
+_RUN = re.compile(rf"[A-Za-z0-9_+/=.:!-]{{{_HALF},}}")
 # They change the store, or need a path that is a name of its own.
 LEFT_OUT = {"file_history", "note", "pin", "pin_message", "pinned_messages", "plan_handoff", "secret"}
+
+
+class Runs:
+    """The runs of twelve characters that only one of some secrets has."""
+
+    def __init__(self, values: Iterable[str]) -> None:
+        self._owners: dict[str, str] = {}
+        shared = set()
+        for value in values:
+            for run in _runs(
+                "".join(line for line in value.split("\n") if "-----" not in line) if "\n" in value else value
+            ):
+                if self._owners.setdefault(run, value) != value or len(set(run)) < _HALF // 2:
+                    shared.add(run)
+        for run in shared:  # prefixes
+            del self._owners[run]
+
+    def of(self, text: str) -> set[str]:
+        """The secrets that a text has a run of."""
+        return {self._owners[run] for run in _runs(text) if run in self._owners}
+
+
+def _runs(text: str) -> Iterator[str]:
+    for found in _RUN.findall(text):
+        for place in range(len(found) - _HALF + 1):
+            yield found[place : place + _HALF]
+
+
+VALUES = {value: planted.kind for planted in PLANTED for value in (core(planted), json.dumps(core(planted))[1:-1])}
 
 
 def leaked(text: str) -> set[str]:

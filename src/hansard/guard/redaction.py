@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 from hashlib import blake2b
 from importlib import import_module
+from itertools import pairwise
 from typing import Literal
 
 from hansard.guard.detection import Detector, Secret, detector
@@ -18,6 +19,7 @@ MODES: tuple[Mode, ...] = ("off", "on", "strict")
 
 _SHORTEST = 8
 _AROUND = 400  # characters of a neighbouring text in which the other part of a secret may be
+_BESIDE = 64 << 10  # characters on each side of an excerpt in which a secret may begin or end
 _BATCH = 128 << 10  # characters of texts that are redacted together
 _CACHED_TEXT, _CACHED_TEXTS = 200, 4_096
 _NOT_KEY = re.compile(r"-----[^-]*-----|\\+[nrt]|[^A-Za-z0-9+/=]+")
@@ -76,6 +78,24 @@ class Redactor:
                 self._short.clear()
             self._short[text] = shown, frozenset(found)
         return shown
+
+    def cut(self, text: str, places: Sequence[int]) -> list[str]:
+        """The parts of a text between ascending places, redacted before they are cut.
+
+        A secret that goes over a place has its placeholder in the first of the parts that have a piece of it.
+        """
+        low, high = max(0, places[0] - _BESIDE), min(len(text), places[-1] + _BESIDE)
+        near = text[low:high] if high - low < len(text) else text
+        found = self.find(near)
+        parts, done = [], 0
+        for start, end in pairwise(place - low for place in places):
+            inside = [one for one in found if one.start < end and start < one.end and start < end]
+            # What a former part had a piece of is replaced there.
+            begun = [one for one in inside if one.start < start and done > start]
+            rest = max([start, *(min(one.end, end) for one in begun)])
+            parts.append(self._cut(near, (one for one in inside if one not in begun), rest, end, self.replaced))
+            done = max([done, *(one.end for one in inside)])
+        return parts
 
     def many(self, texts: Sequence[str], before: str = "", after: str = "") -> list[str]:
         """Redact texts that follow each other, between two others; a secret that is split over several goes from all of them.

@@ -7,8 +7,9 @@ declared with `verbatim`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, wraps
+from itertools import pairwise
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -44,6 +45,15 @@ def count_anew(redact: Redact | None) -> None:
 def replaced(redact: Redact | None) -> frozenset[str]:
     """The fingerprints of the secrets that were replaced since the count began; empty for a redactor that does not count."""
     return frozenset(getattr(redact, "replaced", ()))
+
+
+def cut(text: str, places: Sequence[int], redact: Redact | None) -> list[str]:
+    """The parts of a text between ascending places, redacted before they are cut: half a secret is not recognised."""
+    cut_redacted = getattr(redact, "cut", None)
+    if cut_redacted is not None:
+        return cast("list[str]", cut_redacted(text, places))
+    parts = [text[start:end] for start, end in pairwise(places)]
+    return parts if redact is None else list(map(redact, parts))
 
 
 def put_behind_gate(answering: Any) -> None:

@@ -60,6 +60,9 @@ class StoreRedactor:
     def many(self, texts: Sequence[str], before: str = "", after: str = "") -> list[str]:
         return self._redactor.many(texts, before, after)
 
+    def cut(self, text: str, places: Sequence[int]) -> list[str]:
+        return self._redactor.cut(text, places)
+
     def find(self, text: str) -> list[Secret]:
         return self._redactor.find(text)
 

@@ -12,8 +12,10 @@ from msgspec import Struct
 
 from hansard.index.tokens import fold, tokens
 from hansard.lazy_regex import lazy_compile
+from hansard.model.gate import cut
 
 if TYPE_CHECKING:
+    from hansard.model.gate import Redact
     from hansard.query.search.plan import Term
     from hansard.query.search.spellings import Spelling
 
@@ -49,8 +51,8 @@ class Marker:
         self._literals = [tuple(map(_literal, spellings)) for spellings, _ in wanted]
         self._begun = [prefix for _, prefix in wanted]
 
-    def excerpt(self, text: str, *, width: int = WIDTH, context: int = 0) -> Excerpt:
-        """The best piece of a text: the first with the most distinct words of the query."""
+    def excerpt(self, text: str, *, width: int = WIDTH, context: int = 0, redact: Redact | None = None) -> Excerpt:
+        """The best piece of a text: the first with the most distinct words of the query; secrets go before it is cut."""
         spans = self._spans(text)
         first, last = _best(spans, width)
         start, end = _window(text, first, last, width)
@@ -58,11 +60,20 @@ class Marker:
             start = max(start, text.rfind("\n", 0, first) + 1)
             line_end = text.find("\n", last)
             end = min(end, line_end) if line_end >= 0 else end
-        shown = _cleaned(text, start, end, sorted({span[:2] for span in spans if start <= span[0] and span[1] <= end}))
+        marked = sorted({span[:2] for span in spans if start <= span[0] and span[1] <= end})
+        first, begin = _lines_before(text, first, context) if context else (start, start)
+        end_of_line, last = _lines_after(text, last, context) if context else (end, end)
+        inside, kept = [start], list[bool]()  # where the excerpt is cut, and which parts are hits
+        for low, high in marked:
+            if low >= inside[-1]:
+                inside += [low, high]
+                kept += [False, True]
+        parts = cut(text, [first, begin, *inside, end, end_of_line, last], redact)
+        shown = _cleaned(parts[2:-2], [*kept, False], begun=start > 0, more=end < len(text))
         if not context:
             return shown
-        before, after = _around(text, first, last, context)
-        return Excerpt(shown.text, shown.spans, before, after)
+        before, after = parts[0].split("\n")[:-1][-context:], parts[-1].split("\n")[1:][:context]
+        return Excerpt(shown.text, shown.spans, tuple(map(_line, before)), tuple(map(_line, after)))
 
     def finds(self, text: str) -> bool:
         """Whether any term occurs in a text."""
@@ -228,22 +239,17 @@ def _find_space(text: str, start: int, end: int) -> int | None:
     return None
 
 
-def _cleaned(text: str, start: int, end: int, spans: list[tuple[int, int]]) -> Excerpt:
+def _cleaned(parts: Sequence[str], are_hits: Sequence[bool], *, begun: bool, more: bool) -> Excerpt:
     """One line of printable text; runs of spaces and control characters become one space."""
-    shown: list[str] = ["… "] if start else []
+    shown: list[str] = ["… "] if begun else []
     length = len(shown[0]) if shown else 0
     marked: list[tuple[int, int]] = []
-    position = start
-    for low, high in [*spans, (end, end)]:
-        if low < position:
-            continue
-        length = _put(shown, text[position:low], length)
-        begin = length
-        length = _put(shown, text[low:high], length)
-        if length > begin:
-            marked.append((begin, length))
-        position = high
-    if end < len(text):
+    for part, is_hit in zip(parts, are_hits, strict=True):
+        start = length
+        length = _put(shown, part, start)
+        if is_hit and length > start:
+            marked.append((start, length))
+    if more:
         shown.append(" …")
     line = "".join(shown)
     return Excerpt(line.rstrip(), tuple(marked))
@@ -273,13 +279,16 @@ def _plain(text: str) -> str:
     return "".join(c for c in _SEQUENCES.sub("", text) if c.isprintable())
 
 
-def _around(text: str, first: int, last: int, lines: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Whole lines before and after the one with the hits."""
+def _lines_before(text: str, first: int, lines: int) -> tuple[int, int]:
+    """Where the lines before the one with the hits may begin, and where they end."""
     begin = text.rfind("\n", 0, first) + 1
+    return max(0, begin - lines * _PIECE), begin
+
+
+def _lines_after(text: str, last: int, lines: int) -> tuple[int, int]:
+    """Where the line with the hits ends, and where the lines after it may end."""
     end = text.find("\n", last)
-    before = text[max(0, begin - lines * _PIECE) : begin].split("\n")[:-1][-lines:] if begin else []
-    after = text[end + 1 : end + 1 + lines * _PIECE].split("\n")[:lines] if end >= 0 else []
-    return tuple(map(_line, before)), tuple(map(_line, after))
+    return (len(text), len(text)) if end < 0 else (end, min(len(text), end + 1 + lines * _PIECE))
 
 
 def _line(text: str) -> str:

@@ -35,6 +35,7 @@ from hansard.storage import OFFSET_BITS, OFFSET_MASK
 from hansard.storage.cursors import read_cursor, write_cursor
 
 if TYPE_CHECKING:
+    from hansard.model.gate import Redact
     from hansard.model.search import Facets, FoundNote
     from hansard.record.store import Record
 
@@ -78,15 +79,25 @@ class Search:
     _screen: Screen | None = None
 
     def __init__(
-        self, reader: Reader, request: SearchRequest, *, exact: bool = False, node: Node | None = None
+        self,
+        reader: Reader,
+        request: SearchRequest,
+        *,
+        exact: bool = False,
+        node: Node | None = None,
+        redact: Redact | None = None,
     ) -> None:
-        """`exact`: refuse a query that would take very long, instead of leaving out part of it with a note; `node` replaces the query."""
+        """`exact`: refuse a query that would take very long, instead of leaving out part of it with a note; `node` replaces the query.
+
+        With `redact` secrets are replaced in whole texts, before excerpts are cut.
+        """
         if request.limit < 1:
             raise UsageError("a page has at least one hit")
         if request.sort not in SEARCH_SORTS:
             raise UsageError(f"cannot sort by {request.sort!r}; choose one of {', '.join(SEARCH_SORTS)}")
         self._reader = reader
         self._request = request
+        self._redact = redact
         if request.cursor is None:
             self._cursor = _Cursor(to_milliseconds(request.now or datetime.now(UTC)), None, 0)
         else:
@@ -114,7 +125,7 @@ class Search:
             self._screen = Screen(self.node, IndexedWords(self._reader, may_cut=True), texts, request.prepare)
         batch = self._newest() if request.sort == "newest" else self._best()
         shown = batch.groups
-        shower = _HitBuilder(self._reader, texts, self.plan, request, self._screen)
+        shower = _HitBuilder(self._reader, texts, self.plan, request, self._screen, self._redact)
         best = [_different(group)[:HITS_PER_SESSION] for group in shown]
         hits = shower.hits([one for group in best for one in group])
         sessions: list[SessionHits] = []
@@ -135,7 +146,7 @@ class Search:
             from hansard.query.search.partial import partial_matches
 
             notes += hints(self._reader, self.node)
-            partial = partial_matches(self._reader, request, self.node, record)
+            partial = partial_matches(self._reader, request, self.node, record, self._redact)
         found_notes: tuple[FoundNote, ...] = ()
         if request.cursor is None:
             from hansard.query.search.noted import find_notes
@@ -339,11 +350,18 @@ class _HitBuilder:
     """Turns candidates into hits."""
 
     def __init__(
-        self, reader: Reader, texts: Texts | None, plan: Plan, request: SearchRequest, screen: Screen | None
+        self,
+        reader: Reader,
+        texts: Texts | None,
+        plan: Plan,
+        request: SearchRequest,
+        screen: Screen | None,
+        redact: Redact | None,
     ) -> None:
         self._reader = reader
         self._texts = texts
         self._screen = screen
+        self._redact = redact
         self._request = request
         terms: dict[Term, None] = {}
         for leg in plan.legs:
@@ -369,7 +387,7 @@ class _HitBuilder:
             else:
                 text = self._texts.of(block) if self._texts is not None else ""
             found[block.id] = self._marker.excerpt(
-                text, width=self._request.width or WIDTH, context=self._request.context
+                text, width=self._request.width or WIDTH, context=self._request.context, redact=self._redact
             )
         return found
 

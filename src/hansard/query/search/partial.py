@@ -14,6 +14,7 @@ from hansard.query.language import And, Node, Or, Word
 from hansard.query.language.nodes import several
 
 if TYPE_CHECKING:
+    from hansard.model.gate import Redact
     from hansard.model.requests import SearchRequest
     from hansard.query.reader import Reader
     from hansard.record.store import Record
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
 _MOST_CHOICES = 70  # ways to leave words out
 
 
-def partial_matches(reader: Reader, request: SearchRequest, node: Node, record: Record | None) -> PartialMatches | None:
+def partial_matches(
+    reader: Reader, request: SearchRequest, node: Node, record: Record | None, redact: Redact | None = None
+) -> PartialMatches | None:
     """The best matches for the most words that some text has, two of them or more if the query has three; None if there are none."""
     from hansard.query.search.pages import Search
 
     for words, of, fewer in fewer_words(node):
-        page = Search(reader, replace(request, facets=False), node=fewer).page(record)
+        page = Search(reader, replace(request, facets=False), node=fewer, redact=redact).page(record)
         if page.hits:
             truncated = page.truncated or page.next_cursor is not None
             return PartialMatches(words, of, page.hits, page.sessions, page.total, truncated)
