@@ -142,7 +142,7 @@ def as_older_layout(place: Path, version: int) -> None:
             if table.startswith("sqlite_"):
                 continue
             names = ", ".join(str(row[1]) for row in db.execute(f"PRAGMA main.table_info({table})").fetchall())
-            db.execute(f"INSERT INTO main.{table} ({names}) SELECT {names} FROM new.{table}")
+            db.execute(f"REPLACE INTO main.{table} ({names}) SELECT {names} FROM new.{table}")
         db.execute(
             "UPDATE chunk SET data = (SELECT s.data FROM new.chunk c JOIN new.chunk s ON s.id = c.source WHERE c.id = chunk.id)"
             " WHERE id IN (SELECT id FROM new.chunk WHERE source IS NOT NULL)"

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hansard.record import chain
+from hansard.record.erase import Patch
 from hansard.record.schema import CHUNK
 from hansard.record.store import Record
 from hansard.record.verify import verify
@@ -39,8 +41,8 @@ def test_each_write_is_a_revision(record: Record) -> None:
     assert record.head().number == 0
     filled(record)
     assert record.head().number == record.revision() == 7
-    assert [number for number, _ in record.revisions()] == list(range(8))
-    assert len({hash_ for _, hash_ in record.revisions()}) == 8
+    assert [number for number, _, _ in record.revisions()] == list(range(8))
+    assert len({hash_ for _, hash_, _ in record.revisions()}) == 8
     assert verify(record, [], deep=True).mismatches == []
     assert verify(record, [], deep=False).revision == str(record.head())
 
@@ -93,6 +95,118 @@ BREAKS = {
     "a write removed": "DELETE FROM entry WHERE revision_id = 4; DELETE FROM revision WHERE id = 4",
     "a hash changed": "UPDATE revision SET hash = zeroblob(32) WHERE id = 3",
 }
+
+
+FORGED = {
+    "a transcript that was never stored": (
+        "INSERT INTO file (root_id, path, kind, state, state_at, generation_id, size)"
+        " SELECT root_id, 'projects/x/forged.jsonl', kind, state, state_at, 2, size FROM file WHERE id = 2;"
+        "INSERT INTO generation (file_id, seq, size, mtime_ns, mode, started_at, rolling)"
+        " SELECT (SELECT max(id) FROM file), 1, size, mtime_ns, mode, started_at, rolling FROM generation WHERE id = 2;"
+        "INSERT INTO chunk (generation_id, start, length, hash, data)"
+        " SELECT (SELECT max(id) FROM generation), start, length, hash, data FROM chunk WHERE generation_id = 2"
+    ),
+    "bytes added to a log": (
+        "INSERT INTO chunk (generation_id, start, length, hash, data) SELECT 3, 262144, length, hash, data FROM chunk"
+        " WHERE generation_id = 2; UPDATE generation SET size = 262150 WHERE id = 3"
+    ),
+    "a chunk within another": (
+        "INSERT INTO chunk (generation_id, start, length, hash, data) SELECT 1, 100, length, hash, data FROM chunk"
+        " WHERE generation_id = 2"
+    ),
+    "a chunk of no log": (
+        "INSERT INTO chunk (generation_id, start, length, hash, data) SELECT 77, 0, length, hash, data FROM chunk"
+        " WHERE generation_id = 2"
+    ),
+    "a small file that was never stored": (
+        "INSERT INTO snapshot (file_id, content_id, mtime_ns, mode, seen_at)"
+        " SELECT file_id, content_id, mtime_ns, mode, seen_at FROM snapshot"
+    ),
+    "a note that nobody wrote": (
+        "INSERT INTO remark (session_id, kind, value, set_at) VALUES ('s1', 'note', 'forged', '2026-01-01T00:00:00.000Z')"
+    ),
+    "a note removed by nobody": "UPDATE remark SET removed_at = '2026-01-01T00:00:00.000Z' WHERE id = 2",
+    "a time changed": "UPDATE revision SET at = '2020-01-01T00:00:00.000Z' WHERE id = 3",
+    "a receipt that nobody got": (
+        "INSERT INTO erasure (revision_id, at, receipt, finished_at) VALUES (3, '2026-01-01T00:00:00.000Z', '{}', NULL)"
+    ),
+    "a receipt changed": "UPDATE erasure SET receipt = '{\"bytes\":1}'",
+    "a receipt removed": "DELETE FROM erasure",
+    "a marker where nothing was erased": "INSERT INTO blank (kind, ref, start, length) VALUES ('log', 1, 5, 9)",
+    "a marker made longer": "UPDATE blank SET length = length + 1",
+    "a marker removed": "DELETE FROM blank",
+    "an erased remark that is there again": (
+        "INSERT INTO remark (id, session_id, kind, value, set_at) VALUES (3, 's1', 'tag', 'x', '2026-01-01T00:00:00.000Z')"
+    ),
+    "an entry of no revision": (
+        "INSERT INTO entry (revision_id, kind, ref, size, hash) SELECT 999, kind, ref, size, hash FROM entry WHERE revision_id = 2"
+    ),
+}
+
+
+def filled_and_erased(record: Record) -> None:
+    """The same, with a log of one full chunk, two more remarks, of which the last is erased, markers in a log, and a receipt."""
+    filled(record)
+    keep_log(record, b"full" * (CHUNK // 4), "projects/x/full.jsonl")
+    with record.writing():
+        record.add_remark("s1", "note", "stays")
+        record.add_remark("s1", "tag", "goes")
+    other = keep_log(record, b"a word to erase\n", "projects/x/erased.jsonl")
+    with record.writing():
+        record.erase_in_log(other, [Patch(2, b"****")])
+        record.erase_remark(3)
+        record.note_erasure("{}", [])
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_what_no_revision_stored_is_found(record: Record, place: Path, what: str) -> None:
+    filled_and_erased(record)
+    assert verify(record, [], deep=True).mismatches == []
+    record.close()
+    assert reasons(place) == []
+    break_store(place, f"PRAGMA foreign_keys = 0; {FORGED[what]}")
+    assert reasons(place), what
+
+
+@pytest.mark.parametrize("version", [8, 9])
+def test_a_chain_without_times_goes_on_with_them(
+    record: Record, place: Path, version: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dated = chain.next_hash
+    with monkeypatch.context() as patched:
+        patched.setattr(chain, "next_hash", lambda former, entries, _: dated(former, entries, None))
+        patched.setattr(chain.Lineage, "_touch", _touch_of_older_layouts)
+        with Record.open(str(place.with_name("old.db"))) as old:
+            filled_and_erased(old)
+            noted = str(old.head())
+    place = place.with_name("old.db")
+    as_older_layout(place, version)
+    with Record.open(str(place)) as again:
+        assert verify(again, [], deep=True, since=noted).mismatches == []
+        generation = next(made.id for made in again.generations() if made.path == OTHER)
+        keep_more(again, generation, b"more\n")
+        assert verify(again, [], deep=True, since=noted).mismatches == []
+        last = again.head().number
+    assert len(list(place.parent.glob(f"{place.name}.layout-{version}-*.backup"))) == 1
+    break_store(place, f"UPDATE revision SET at = '2020-01-01T00:00:00.000Z' WHERE id = {last}")
+    assert reasons(place) == [f"revision {last} does not match the hash of its time and of what it added"]
+
+
+def _touch_of_older_layouts(self: chain.Lineage, kind: str, ref: int) -> None:
+    if kind != chain.RECEIPT and kind not in chain.BLANKS.values():
+        self._touched.append((kind, ref))
+
+
+def test_a_dated_chain_called_older_covers_nothing_new(record: Record, place: Path) -> None:
+    filled_and_erased(record)
+    record.close()
+    break_store(
+        place,
+        "INSERT INTO erasure (revision_id, at, receipt) VALUES (3, '2026-01-01T00:00:00.000Z', '{}'); PRAGMA user_version = 9",
+    )
+    with Record.open(str(place)):
+        pass
+    assert reasons(place) == ["no revision stored receipt 2: it was not written by Hansard"]
 
 
 @pytest.mark.parametrize("what", BREAKS)

@@ -1,8 +1,10 @@
 """The hash chain over all writes: proof that everything stored before a noted hash is still there, byte for byte.
 
-Every committed write is a revision. Its hash covers the former revision's hash and one entry for each log, snapshot and remark that
-the write touched; an entry's hash covers the whole content that the log or snapshot had then. For a log that grows, this costs no
-second reading: a rolling hash over its full chunks is stored with the generation, and only the last chunk is new.
+Every committed write is a revision. Its hash covers the former revision's hash, its time, and one entry for each log, snapshot, remark,
+receipt and set of markers that the write touched; an entry's hash covers the whole content that the log or snapshot had then. For a log
+that grows, this costs no second reading: a rolling hash over its full chunks is stored with the generation, and only the last chunk is new.
+
+Revisions of layouts before 10 do not cover their times, and a hash fits one form only: the former hash is hashed with the time first.
 
 What is erased on the user's order leaves its entries and one more, of a kind in `ERASED`, in the write that erased it. Former entries
 of it cannot be checked any more; each has a random seed in its hash that was erased too, so none of them confirms a guess.
@@ -20,10 +22,15 @@ from hansard.record.schema import CHUNK
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from hansard.record.unchained import Unchained
+
 
 LOG, SNAPSHOT, REMARK, REMOVED = "log", "snapshot", "remark", "removed"
 ERASED = {LOG: "erased log", SNAPSHOT: "erased snapshot", REMARK: "erased remark"}
 """The kind of the entry that says that something of a kind was erased."""
+BLANKS = {LOG: "log markers", SNAPSHOT: "snapshot markers"}
+"""The kind of the entry for all markers in a log or a snapshot."""
+RECEIPT = "receipt"
 SEED = 16
 _LOGS = "SELECT f.path, g.seq, g.size, g.rolling FROM generation g JOIN file f ON f.id = g.file_id WHERE g.id = ?"
 _ALL_LOGS = (
@@ -36,6 +43,8 @@ _SNAPSHOTS = (
     "SELECT f.path, c.hash, (SELECT seed FROM seed WHERE kind = 'snapshot' AND ref = s.id)"
     " FROM snapshot s JOIN file f ON f.id = s.file_id JOIN content c ON c.id = s.content_id WHERE s.id = ?"
 )
+_RECEIPTS = "SELECT revision_id, at, receipt FROM erasure WHERE id = ?"
+_STRETCHES = "SELECT start, length FROM blank WHERE kind = ? AND ref = ? ORDER BY start"
 _REMARKS = (
     "SELECT session_id, kind, value, set_at, removed_at, (SELECT seed FROM seed WHERE kind = 'remark' AND ref = r.id)"
     " FROM remark r WHERE id = ?"
@@ -97,6 +106,16 @@ def erased_hash(kind: str, ref: int, size: int) -> bytes:
     return _hashed(kind, str(ref), str(size))
 
 
+def receipt_hash(revision: int, at: str, receipt: str) -> bytes:
+    """The hash of an entry for the receipt of an erasure."""
+    return _hashed(RECEIPT, str(revision), at, receipt)
+
+
+def blanks_hash(kind: str, stretches: Iterable[tuple[int, int]]) -> bytes:
+    """The hash of an entry for the markers in a log or a snapshot, by their places."""
+    return _hashed(kind, *(f"{start}:{length}" for start, length in stretches))
+
+
 def _seeded(seed: bytes | None) -> tuple[str, ...]:
     """Nothing for what was kept before there were seeds."""
     return (seed.hex(),) if seed else ()
@@ -116,14 +135,19 @@ def first_hash(store_id: str) -> bytes:
     return sha256(store_id.encode()).digest()
 
 
-def next_hash(former: bytes, entries: Iterable[Entry]) -> bytes:
-    """The hash of a write with these entries, in their order."""
+def next_hash(former: bytes, entries: Iterable[Entry], at: str | None) -> bytes:
+    """The hash of a write with these entries, in their order; without a time in the form of layouts before 10."""
     from hashlib import sha256
 
-    digest = sha256(former)
+    digest = sha256(former if at is None else sha256(former + at.encode()).digest())
     for entry in entries:
         digest.update(b"%s:%d:%d:%s," % (entry.kind.encode(), entry.ref, entry.size, entry.hash))
     return digest.digest()
+
+
+def follows(former: bytes, entries: Sequence[Entry], at: str, hash_: bytes) -> bool:
+    """Whether a hash is that of the write that came next."""
+    return hash_ in (next_hash(former, entries, at), next_hash(former, entries, None))
 
 
 def current_entries(db: apsw.Connection, refs: Sequence[tuple[str, int]]) -> Iterator[tuple[int, bytes]]:
@@ -154,6 +178,12 @@ def _current_entry(db: apsw.Connection, kind: str, ref: int) -> tuple[int, bytes
     if kind == SNAPSHOT:
         path, content, seed = db.execute(_SNAPSHOTS, (ref,)).get
         return 0, snapshot_hash(read_name(path), content, seed)
+    if kind == RECEIPT:
+        return 0, receipt_hash(*db.execute(_RECEIPTS, (ref,)).get)
+    for what, entry in BLANKS.items():
+        if kind == entry:
+            stretches: list[Any] = db.execute(_STRETCHES, (what, ref)).fetchall()
+            return 0, blanks_hash(kind, stretches)
     session_id, what, value, set_at, removed_at, seed = db.execute(_REMARKS, (ref,)).get
     if kind == REMOVED:
         return 0, remark_hash(str(ref), removed_at or "")
@@ -174,18 +204,51 @@ def begin(db: apsw.Connection, store_id: str, moment: str) -> None:
         ):
             rolling = roll(rolling, hash_) if length == CHUNK else rolling
         db.execute("UPDATE generation SET rolling = ? WHERE id = ?", (rolling, generation))
-    refs = [
-        (kind, ref)
-        for kind, table, where in (
-            (LOG, "generation", ""),
-            (REMARK, "remark", ""),
-            (REMOVED, "remark", "WHERE removed_at IS NOT NULL"),
-            (SNAPSHOT, "snapshot", ""),
-        )
-        for ref in _ids(db, f"{table} {where}")
-    ]
-    entries = [Entry(revision, kind, ref, *current_entry(db, kind, ref)) for kind, ref in refs]
-    db.execute("INSERT INTO revision (id, at, hash) VALUES (?, ?, ?)", (revision, moment, next_hash(former, entries)))
+    _enter(
+        db,
+        former,
+        revision,
+        moment,
+        [
+            *((LOG, ref) for ref in _ids(db, "generation")),
+            *((REMARK, ref) for ref in _ids(db, "remark")),
+            *((REMOVED, ref) for ref in _ids(db, "remark WHERE removed_at IS NOT NULL")),
+            *((SNAPSHOT, ref) for ref in _ids(db, "snapshot")),
+            *_marks(db),
+        ],
+    )
+
+
+def extend(db: apsw.Connection, moment: str) -> None:
+    """Let a chain that a layout before 10 has ended cover what it did not cover: receipts, markers, and times from here on.
+
+    A chain that was written with this layout is left alone, whatever the layout of its database claims.
+    """
+    rows: list[Any] = db.execute("SELECT id, at, hash FROM revision ORDER BY id DESC LIMIT 2").fetchall()
+    if not rows:
+        return
+    last, at, hash_ = rows[0]
+    former = rows[1][2] if len(rows) > 1 else first_hash(db.execute("SELECT store_id FROM store").get)
+    entries: list[Any] = db.execute(
+        "SELECT revision_id, kind, ref, size, hash FROM entry WHERE revision_id = ? ORDER BY kind, ref", (last,)
+    ).fetchall()
+    if next_hash(former, [Entry._make(row) for row in entries], at) != hash_:
+        _enter(db, hash_, last + 1, moment, _marks(db))
+        db.execute("UPDATE store SET revision = max(revision, ?)", (last + 1,))
+
+
+def _marks(db: apsw.Connection) -> list[tuple[str, int]]:
+    """The receipts, and the logs and snapshots with markers."""
+    blanks: list[Any] = db.execute("SELECT DISTINCT kind, ref FROM blank ORDER BY kind, ref").fetchall()
+    return [*((BLANKS[kind], ref) for kind, ref in blanks), *((RECEIPT, ref) for ref in _ids(db, "erasure"))]
+
+
+def _enter(db: apsw.Connection, former: bytes, revision: int, moment: str, refs: Sequence[tuple[str, int]]) -> None:
+    """Add a revision with entries for what is in the tables."""
+    entries = [Entry(revision, kind, ref, *current_entry(db, kind, ref)) for kind, ref in sorted(refs)]
+    db.execute(
+        "INSERT INTO revision (id, at, hash) VALUES (?, ?, ?)", (revision, moment, next_hash(former, entries, moment))
+    )
     db.executemany("INSERT INTO entry (revision_id, kind, ref, size, hash) VALUES (?, ?, ?, ?, ?)", entries)
 
 
@@ -278,9 +341,9 @@ class Lineage(Database):
         found = [Revision(*row) for row in rows if row[1].hex().startswith(digits.lower())]
         return found[0] if len(found) == 1 else None
 
-    def revisions(self) -> Iterator[tuple[int, bytes]]:
-        """Every revision's number and hash, the oldest first."""
-        yield from self._rows("SELECT id, hash FROM revision ORDER BY id")
+    def revisions(self) -> Iterator[tuple[int, bytes, str]]:
+        """Every revision's number, hash and time, the oldest first."""
+        yield from self._rows("SELECT id, hash, at FROM revision ORDER BY id")
 
     def entries(self, kind: str | None = None, ref: int | None = None) -> list[Entry]:
         """What writes added, the oldest first: of one thing, or of all."""
@@ -290,6 +353,16 @@ class Lineage(Database):
             for row in self._rows(
                 f"SELECT revision_id, kind, ref, size, hash FROM entry {where} ORDER BY revision_id, kind, ref", values
             )
+        ]
+
+    def unchained(self) -> list[Unchained]:
+        """What the tables have and the chain of revisions does not: it was put there by something else."""
+        from hansard.record.unchained import QUERIES, Unchained  # only a verification asks
+
+        return [
+            Unchained(None if path is None else read_name(path), generation, reason)
+            for sql in QUERIES
+            for path, generation, reason in self._rows(sql)
         ]
 
     def current_hash(self, kind: str, ref: int) -> bytes:
@@ -306,7 +379,7 @@ class Lineage(Database):
             raise record_error(error, self.path) from error
 
     def _touch(self, kind: str, ref: int) -> None:
-        """Remember that this write changes a log, a snapshot or a remark."""
+        """Remember that this write changes something that has entries."""
         self._touched.append((kind, ref))
 
     def _touch_new(self, kind: str, ref: int) -> None:
@@ -331,7 +404,8 @@ class Lineage(Database):
         entries = [Entry(revision, *item, *content[item]) for item in touched]
         self._run("UPDATE store SET revision = ?", (revision,))
         self._run(
-            "INSERT INTO revision (id, at, hash) VALUES (?, ?, ?)", (revision, self._moment, next_hash(hash_, entries))
+            "INSERT INTO revision (id, at, hash) VALUES (?, ?, ?)",
+            (revision, self._moment, next_hash(hash_, entries, self._moment)),
         )
         self._run_many("INSERT INTO entry (revision_id, kind, ref, size, hash) VALUES (?, ?, ?, ?, ?)", entries)
 

@@ -15,7 +15,7 @@ import apsw
 from msgspec import Struct
 
 from hansard.errors import StoreCorrupt, UsageError
-from hansard.record.chain import LOG, REMARK, SNAPSHOT, log_hash
+from hansard.record.chain import BLANKS, LOG, RECEIPT, REMARK, SNAPSHOT, log_hash
 from hansard.record.database import AFTER_DAMAGE, bind_name, read_name, record_error, short_hash
 from hansard.record.layout import now
 from hansard.record.logs import Logs
@@ -203,6 +203,7 @@ class Erasing(Logs, Snapshots):
             "INSERT OR IGNORE INTO erasure_step (erasure_id, kind, target) VALUES (?, ?, ?)",
             ((number, kind, bind_name(target)) for kind, target in steps),
         )
+        self._touch(RECEIPT, number)
         return number
 
     def erasure_steps(self) -> list[tuple[int, str, str]]:
@@ -309,7 +310,9 @@ class Erasing(Logs, Snapshots):
     def _replace_ref(self, kind: str, former: int, new: int, patches: Sequence[Patch]) -> None:
         """Let a log or a snapshot go on under another id: what is noted of it follows, but for its seed."""
         self._run("UPDATE unproven SET ref = ? WHERE kind = ? AND ref = ?", (new, kind, former))
-        self._run("UPDATE blank SET ref = ? WHERE kind = ? AND ref = ?", (new, kind, former))
+        if self.blanks(kind, former):
+            self._run("UPDATE blank SET ref = ? WHERE kind = ? AND ref = ?", (new, kind, former))
+            self._touch(BLANKS[kind], new)
         self.note_blanks(kind, new, ((patch.start, len(patch.data)) for patch in patches))
         self._drop_ref(kind, former)
         self._touch_erased(kind, former, sum(len(patch.data) for patch in patches))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from msgspec import Struct
 
 from hansard.clients import CLAUDE_CODE
-from hansard.record.chain import Lineage
+from hansard.record.chain import BLANKS, Lineage
 from hansard.record.database import Row, bind_name, read_name
 from hansard.record.tombstones import Tombstones
 from hansard.sources.tail import Mark, at_rest, settled
@@ -401,10 +401,14 @@ class Files(Lineage):
     def note_blanks(self, kind: str, ref: int, stretches: Iterable[tuple[int, int]]) -> None:
         """Note where markers were kept in place of other bytes: starts and lengths."""
         self._must_write()
+        rows = [(kind, ref, *stretch) for stretch in stretches]
+        if not rows:
+            return
         self._run_many(
             "INSERT INTO blank (kind, ref, start, length) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET length = max(length, excluded.length)",
-            ((kind, ref, *stretch) for stretch in stretches),
+            rows,
         )
+        self._touch(BLANKS[kind], ref)
 
     def doubt(self, kind: str, ref: int, proven: int) -> None:
         """Note that a content is proven up to this size only, unless an earlier doubt says less."""

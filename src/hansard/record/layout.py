@@ -184,7 +184,10 @@ def _migrate(db: apsw.Connection, path: str, busy_seconds: float) -> None:
             )
         elif missing:
             db.execute("UPDATE store SET revision = revision + 1")
-        if version < schema.LINEAGE_VERSION <= int(db.pragma("user_version")):
+        reached = int(db.pragma("user_version"))
+        if schema.LINEAGE_VERSION <= version < schema.DATED_VERSION <= reached:
+            chain.extend(db, now())
+        if version < schema.LINEAGE_VERSION <= reached:
             chain.begin(db, db.execute("SELECT store_id FROM store").get, now())
             if version == 0 and sqlite.checksum_vfs() is not None:
                 db.execute("UPDATE store SET page_checksums = 1")

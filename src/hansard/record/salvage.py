@@ -112,7 +112,9 @@ class _Salvage:
             refill.mark(file_id)
         self._drop_lost_contents()
         self.report.bytes += refill.bytes
-        if not has_chain:
+        if has_chain:
+            chain.extend(self.target, layout.now())  # of a record of an older layout
+        else:
             self._begin_chain()
         self.report.files = self._count("file")
         self.report.remarks = self._count("remark")

@@ -118,14 +118,14 @@ LINEAGE = """\
 CREATE TABLE revision (
   id    INTEGER PRIMARY KEY,                        -- store.revision after this write
   at    TEXT NOT NULL,                              -- ISO 8601, UTC
-  hash  BLOB NOT NULL                               -- SHA-256 of the former hash and this write's entries
+  hash  BLOB NOT NULL                               -- SHA-256 of the former hash, of `at` since layout 10, and of this write's entries
 ) STRICT;
 
--- What a write added: the content that a log, a snapshot or a remark had after it.
+-- What a write added: the content that a log, a snapshot, a remark, a receipt or a set of markers had after it.
 CREATE TABLE entry (
   revision_id  INTEGER NOT NULL REFERENCES revision (id),  -- the write
-  kind         TEXT NOT NULL,                       -- log, snapshot, remark, removed (a remark that was taken back), erased log, ...
-  ref          INTEGER NOT NULL,                    -- id of the generation, the snapshot or the remark
+  kind         TEXT NOT NULL,                       -- log, snapshot, remark, removed (a remark that was taken back), erased log, ..., log markers, snapshot markers, receipt
+  ref          INTEGER NOT NULL,                    -- id of the generation, the snapshot, the remark or the erasure
   size         INTEGER NOT NULL,                    -- log: its raw bytes then; erased: how many bytes were erased
   hash         BLOB NOT NULL,                       -- first 16 bytes of the SHA-256 of its identity and content
   PRIMARY KEY (revision_id, kind, ref)
@@ -272,6 +272,8 @@ class Migration(Struct, frozen=True):
 
 LINEAGE_VERSION = 3
 """The layout with which the chain of revisions begins."""
+DATED_VERSION = 10
+"""The layout whose chain covers the times of revisions, receipts and markers; its tables are those of the one before."""
 
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "first layout", FIRST),
@@ -283,5 +285,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(7, "the client of each root", CLIENTS),
     Migration(8, "erasures and freed files", ERASURE),
     Migration(9, "states of secrets", SECRETS),
+    Migration(DATED_VERSION, "times, receipts and markers in the chain", ""),
 )
 """Every step, oldest first: a new store takes them all, an older one those it lacks, after a backup."""

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from hansard.record.chain import ERASED, LOG, REMARK, REMOVED, LogProof, erased_hash, first_hash, next_hash
+from hansard.record.chain import (
+    BLANKS,
+    ERASED,
+    LOG,
+    REMARK,
+    REMOVED,
+    LogProof,
+    erased_hash,
+    first_hash,
+    follows,
+)
 from hansard.record.schema import CHUNK
 from hansard.sources.tail import file_status, settled
 from hansard.storage.sqlite import PAGE_SIZE, pages_match
@@ -25,6 +35,8 @@ if TYPE_CHECKING:
     from hansard.sources.tail import Mark
 
 
+_WHOLE = {REMOVED: REMARK} | {entry: kind for kind, entry in BLANKS.items()}
+"""What an entry is about, where that has entries of its own."""
 SOURCE_DIFFERS = "the source file differs from what was recorded of it, although its size and date are unchanged"
 
 
@@ -103,6 +115,10 @@ def verify(
     erased = {(entry.kind, entry.ref): entry for entry in entries if entry.kind in ERASED.values()}
     report.erased, report.erased_bytes = len(erased), sum(entry.size for entry in erased.values())
     report.mismatches += _chain(record, entries, erased)
+    report.mismatches += [
+        Mismatch(path or record.path, generation, None, f"{reason}: it was not written by Hansard")
+        for path, generation, reason in record.unchained()
+    ]
     of_log: defaultdict[int, list[Entry]] = defaultdict(list)
     for entry in entries:
         if entry.kind == LOG and (ERASED[LOG], entry.ref) not in erased:
@@ -156,31 +172,42 @@ def verify(
 
 
 def _chain(record: Record, entries: list[Entry], erased: Mapping[tuple[str, int], Entry]) -> list[Mismatch]:
-    """Where the chain of revisions is broken, and which snapshots and remarks are no longer as they were entered.
+    """Where the chain of revisions is broken, and what but logs is no longer as it was entered.
 
     Entries of what was erased on the user's order are links of the chain, and no more is known of them.
     """
     found: list[str] = []
     by_revision: defaultdict[int, list[Entry]] = defaultdict(list)
+    last_entries: dict[tuple[str, int], Entry] = {}
     for entry in entries:
         by_revision[entry.revision].append(entry)
         if (entry.kind, entry.ref) in erased:
             if entry.hash != erased_hash(entry.kind, entry.ref, entry.size):
                 found.append(f"{entry.kind} {entry.ref} does not have the hash of an erasure")
             continue
-        what = REMARK if entry.kind == REMOVED else entry.kind
-        if what == LOG or (ERASED[what], entry.ref) in erased:
+        what = _WHOLE.get(entry.kind, entry.kind)
+        if entry.kind == LOG or (ERASED.get(what), entry.ref) in erased:
             continue
-        if record.current_hash(entry.kind, entry.ref) != entry.hash:
-            found.append(f"{entry.kind} {entry.ref} was changed or removed after revision {entry.revision}")
+        last_entries[entry.kind, entry.ref] = entry
+    for (kind, ref), entry in last_entries.items():
+        if not _is_as_entered(record, entry):
+            found.append(f"{kind} {ref} was changed or removed after revision {entry.revision}")
     former, last = first_hash(record.store_id), None
-    for number, hash_ in record.revisions():
+    for number, hash_, at in record.revisions():
         if last is not None and number != last + 1:
             found.append(f"revision {last + 1} is missing")
-        elif next_hash(former, by_revision[number]) != hash_:
-            found.append(f"revision {number} does not match the hash of what it added")
+        elif not follows(former, by_revision[number], at, hash_):
+            found.append(f"revision {number} does not match the hash of its time and of what it added")
         former, last = hash_, number
     return [Mismatch(record.path, None, None, reason) for reason in found]
+
+
+def _is_as_entered(record: Record, entry: Entry) -> bool:
+    """Whether something is as its last entry says, or as one says that a sync has added meanwhile."""
+    current = record.current_hash(entry.kind, entry.ref)
+    return current == entry.hash or any(
+        later.hash == current and later.revision > entry.revision for later in record.entries(entry.kind, entry.ref)
+    )
 
 
 def _places(record: Record, roots: Sequence[Root]) -> dict[int, tuple[str, Mark]]:
