@@ -162,6 +162,7 @@ class GenericClient:
     layout: Layout
     permission_facts: frozenset[PermissionFact] = frozenset()
     cleans_by_records = False
+    is_usage_first = False
     tools: Mapping[str, ToolKind] = {}
     """What its tools are for; those that are not named are shown by the names and values of their input."""
     memory: type[Struct] | None = None

@@ -151,7 +151,8 @@ class GenericFold(RowFold):
         """Whether an answer of the model begins here: whatever it says until its calls have results."""
         state = self.state
         is_answer = record.kind == "assistant" or any(block.is_reply for block in record.blocks)
-        begins = is_answer and not state.is_answering and not record.is_copy
+        is_new = not state.is_answering or record.kind == "user"  # a prompt with its answer
+        begins = is_answer and is_new and not record.is_copy
         state.answers += begins
         state.is_answering = is_answer and not any(block.kind == RESULT for block in record.blocks)
         return begins

@@ -218,6 +218,8 @@ class Client(Protocol):
     """What its transcripts say about permissions; newer versions may say more than older ones."""
     cleans_by_records: bool
     """Whether it deletes by the time of a transcript's last record, not by the date of its file."""
+    is_usage_first: bool
+    """Whether a record that only states the usage of an answer comes before the answer, not after it."""
 
     def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:
         """The directories of a user who named none, as far as they exist."""

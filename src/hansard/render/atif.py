@@ -5,7 +5,10 @@ https://www.harborframework.com/docs/agents/trajectory-format. Version 1.7 is wr
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from hansard.model.gate import replaced
 from hansard.model.ledger import Tokens
@@ -13,14 +16,14 @@ from hansard.model.serialize import json_bytes
 from hansard.pricing.cost import total as total_of
 from hansard.render.document import REDACTED
 from hansard.render.steps import Step, steps
+from hansard.thread.calls import ModelCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
     from decimal import Decimal
 
     from hansard.model.display import Picture
     from hansard.model.threads import Agent, Entry
-    from hansard.thread.calls import ModelCall
     from hansard.thread.thread import Thread
 
     Address = Callable[[Picture], str | None]
@@ -47,8 +50,7 @@ class _Writer:
         self._thread = thread
         self._session = thread.session
         self._address = address
-        self._written: set[str] = set()  # messages whose metrics are in a step
-        self._calls = 0  # API messages in these
+        self._written: set[str] = set()  # API messages whose metrics are in a step
         known = {agent.agent_id: agent for agent in thread.agents}
         self._made: dict[str | None, list[Agent]] = {}
         for agent in known.values():
@@ -65,17 +67,10 @@ class _Writer:
             yield b',\n"extra": ' + json_bytes({"title": session.title})
         yield b',\n"steps": ['
         total = _Total()
-        calls = thread.calls() if thread.has_log else None
         before = b"\n"
-        if calls is not None:
-            own = _by_key(calls.models)
-            for step in steps(thread.entries(), calls.lines):
-                total.steps += 1
-                value = self._step(thread, step, total)
-                if step.key is not None and step.key not in self._written:
-                    self._usage(step.key, own, calls.copies, total, value)
-                yield before + json_bytes(value)
-                before = b",\n"
+        for value in self._steps(thread, total):
+            yield before + json_bytes(value)
+            before = b",\n"
         if not total.steps:
             total.steps = 1
             yield before + json_bytes({"step_id": 1, "source": "system", "message": ""})
@@ -84,6 +79,11 @@ class _Writer:
         cost = yield from self._subagents(None if agent is None else agent.agent_id, total.cost)
         if agent is None:
             more[REDACTED] = len(replaced(thread.redact))
+            rest = [call for call in thread.session_calls() if call.key not in self._written]
+            if rest:  # of former generations, known from progress records only, or without any answer
+                total.add(rest)
+                more["api_messages_without_step"] = len(rest)
+                more["calls"] = [_call(call) for call in rest]
         yield b',\n"final_metrics": ' + json_bytes(self._final(agent, total, cost, more)) + b"}"
         return cost
 
@@ -113,17 +113,46 @@ class _Writer:
         about["extra"] = {key: value for key, value in extra.items() if value}
         return about
 
-    def _usage(
-        self, key: str, own: dict[str, list[ModelCall]], copies: Container[str], total: _Total, value: dict[str, Any]
-    ) -> None:
-        """Give the first step of an API message its metrics, unless these count for another thread or session."""
-        if key in own:
-            self._written.add(key)
-            self._calls += len(own[key])
-            value["metrics"] = total.add(own[key])
-            value["llm_call_count"] = len(own[key])
-        elif key in copies:
-            value["is_copied_context"] = True
+    def _steps(self, thread: Thread, total: _Total) -> Iterator[dict[str, Any]]:
+        """The steps of a thread; usage that the client stated in lines by themselves goes to the answers beside them.
+
+        An answer waits for the next one, because its usage may come after prompts and notes.
+        """
+        if not thread.has_log:
+            return
+        calls = thread.calls()
+        own = _by_key(calls.models)
+        last = {key: offset for offset, key in calls.lines.items()}
+        alone = deque(sorted(own, key=lambda key: last[key]))
+        waiting: list[_Written] = []  # an answer, if there was one, and what came after it
+        left: list[ModelCall] = []  # that the next answer gets
+        for step in steps(thread.entries(), calls.lines, calls.borders):
+            total.steps += 1
+            made = _Written(self._step(thread, step, total))
+            if step.source == "agent":
+                while alone and last[alone[0]] < step.first.offset:
+                    left += self._new(alone.popleft(), own)
+                if not calls.is_usage_first and waiting and waiting[0].value["source"] == "agent":
+                    waiting[0].add(left)
+                    left = []
+                yield from (one.finish(total) for one in waiting)
+                waiting = []
+                made.add(left)
+                left = []
+                if step.key in own:
+                    made.calls += self._new(step.key, own)
+                elif step.key in calls.copies:
+                    made.value["is_copied_context"] = True
+            waiting.append(made)
+        if waiting and waiting[0].value["source"] == "agent":
+            waiting[0].add([call for key in alone for call in self._new(key, own)])
+        yield from (one.finish(total) for one in waiting)
+
+    def _new(self, key: str, own: Mapping[str, list[ModelCall]]) -> list[ModelCall]:
+        """The calls of a message, unless a step has them already."""
+        calls = [call for call in own[key] if call.key not in self._written]
+        self._written.update(call.key for call in calls)
+        return calls
 
     def _step(self, thread: Thread, step: Step, total: _Total) -> dict[str, Any]:
         first = step.first
@@ -131,7 +160,8 @@ class _Writer:
         if first.at is not None:
             value["timestamp"] = first.at
         value["source"] = step.source
-        value["message"] = self._content(step.text, self._media(thread, step.replies, total))
+        texts = [step.text] if step.source == "agent" else [entry.text for entry in step.replies]
+        value["message"] = self._content(texts, self._media(thread, step.replies, total))
         extra: dict[str, Any] = {} if step.source == "agent" or first.kind == "prompt" else {"kind": first.kind}
         if step.source == "agent":
             self._agent_step(thread, step, total, value)
@@ -153,7 +183,7 @@ class _Writer:
             calls.append({"tool_call_id": call_id, "function_name": call.tool, "arguments": given})
             result: dict[str, Any] = {"source_call_id": call_id}
             if call.output is not None:
-                result["content"] = self._content(call.output, self._media(thread, [entry], total))
+                result["content"] = self._content([call.output], self._media(thread, [entry], total))
             if call.agent_id is not None:
                 result["subagent_trajectory_ref"] = [
                     {"trajectory_id": call.agent_id, "session_id": self._session.session_id}
@@ -181,15 +211,18 @@ class _Writer:
                     found.append({"type": "image", "source": {"media_type": media, "path": path}})
         return found
 
-    def _content(self, text: str, media: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
-        return [*([{"type": "text", "text": text}] if text else ()), *media] if media else text
+    def _content(self, texts: list[str], media: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
+        if not media and len(texts) == 1:
+            return texts[0]
+        return [*({"type": "text", "text": text} for text in texts if text), *media]
 
     def _final(self, agent: Agent | None, total: _Total, cost: Decimal | None, more: dict[str, Any]) -> dict[str, Any]:
-        """The tokens of a trajectory's own steps, and the cost with subagents; of a session also what the ledger says."""
+        """The tokens of a trajectory's own steps and the cost with subagents, as far as recorded; of a session also the ledger's."""
         extra = {name: found for name, found in more.items() if found}
         session = self._session
-        cost = session.cost_usd if agent is None else cost
-        value: dict[str, Any] = _counts(total.tokens, "total_")
+        if agent is None:
+            cost = session.cost_usd if session.api_messages else None
+        value: dict[str, Any] = _counts(total.tokens, "total_") if total.calls else {}
         if cost is not None:
             value["total_cost_usd"] = float(cost)
         value["total_steps"] = total.steps
@@ -202,8 +235,8 @@ class _Writer:
                 "cache_creation_input_tokens": session.cache_write_tokens,
                 "cost_usd": cost,  # exact
             }
-            if session.api_messages > self._calls:  # of former generations, or known from progress records only
-                about["api_messages_without_step"] = session.api_messages - self._calls
+            if missing := extra.pop("api_messages_without_step", 0):
+                about["api_messages_without_step"] = missing
             extra["session"] = about
         if extra:
             value["extra"] = extra
@@ -220,11 +253,38 @@ def _parent(agent: Agent, known: Mapping[str, Agent]) -> str | None:
     return agent.parent_agent if step not in known and agent.parent_agent in known else None
 
 
+class _Written(Struct):
+    """A step, and the API messages that are counted with it."""
+
+    value: dict[str, Any]
+    calls: list[ModelCall] = []
+    is_apart: bool = False  # the client stated some of them in lines of their own
+
+    def add(self, calls: list[ModelCall]) -> None:
+        """Count messages that the client stated in lines of their own."""
+        self.calls += calls
+        self.is_apart |= bool(calls)
+
+    def finish(self, total: _Total) -> dict[str, Any]:
+        """The step with its metrics."""
+        if self.calls:
+            metrics = total.add(self.calls)
+            models = {call.model for call in self.calls}
+            if len(self.calls) > 1 or models != {self.value.setdefault("model_name", self.calls[0].model)}:
+                metrics["extra"]["calls"] = [_call(call) for call in self.calls]
+            if self.is_apart:
+                metrics["extra"]["stated_apart"] = True
+            self.value["metrics"] = metrics
+            self.value["llm_call_count"] = len(self.calls)
+        return self.value
+
+
 class _Total:
     """Sums over the steps of one trajectory."""
 
     def __init__(self) -> None:
         self.steps = 0
+        self.calls = 0
         self.tokens = Tokens()
         self.cost: Decimal | None = None
         self.omitted: dict[str, int] = {}  # by media type
@@ -236,24 +296,37 @@ class _Total:
         for call in calls:
             tokens += call.tokens
             cost = _sum(cost, call.cost_usd)
+        self.calls += len(calls)
         self.tokens += tokens
         self.cost = _sum(self.cost, cost)
         metrics = _counts(tokens, "")
-        extra: dict[str, Any] = {
-            "input_tokens": tokens.input,
-            "cache_read_input_tokens": tokens.cache_read,
-            "cache_creation_input_tokens": tokens.cache_write_5m + tokens.cache_write_1h,
-            "ephemeral_5m_input_tokens": tokens.cache_write_5m,
-            "ephemeral_1h_input_tokens": tokens.cache_write_1h,
-            "web_search_requests": tokens.web_searches,
-        }
-        extra = {name: count for name, count in extra.items() if count or name == "input_tokens"}
         if cost is not None:
             metrics["cost_usd"] = float(cost)
-            extra["cost_usd"] = cost  # exact
-        if any(call.is_lower_bound for call in calls):
-            extra["is_lower_bound"] = True
-        return {**metrics, "extra": extra}
+        return {**metrics, "extra": _classes(tokens, cost, is_lower_bound=any(call.is_lower_bound for call in calls))}
+
+
+def _classes(tokens: Tokens, cost: Decimal | None, *, is_lower_bound: bool) -> dict[str, Any]:
+    """The classes of tokens as the ledger has them, and the exact cost."""
+    extra: dict[str, Any] = {
+        "input_tokens": tokens.input,
+        "cache_read_input_tokens": tokens.cache_read,
+        "cache_creation_input_tokens": tokens.cache_write_5m + tokens.cache_write_1h,
+        "ephemeral_5m_input_tokens": tokens.cache_write_5m,
+        "ephemeral_1h_input_tokens": tokens.cache_write_1h,
+        "web_search_requests": tokens.web_searches,
+    }
+    extra = {name: count for name, count in extra.items() if count or name == "input_tokens"}
+    if cost is not None:
+        extra["cost_usd"] = cost
+    if is_lower_bound:
+        extra["is_lower_bound"] = True
+    return extra
+
+
+def _call(call: ModelCall) -> dict[str, Any]:
+    """One of several API messages of a step: its model and what it spent."""
+    classes = _classes(call.tokens, call.cost_usd, is_lower_bound=call.is_lower_bound)
+    return {"model_name": call.model, **classes, "output_tokens": call.tokens.output}
 
 
 def _sum(one: Decimal | None, other: Decimal | None) -> Decimal | None:

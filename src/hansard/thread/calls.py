@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from hansard.clients.usage import FIRST_OF_ANSWER
 from hansard.model.fields import PlainDecimal, Timestamp
 from hansard.model.ledger import Tokens
 from hansard.model.time import from_milliseconds as moment
@@ -73,6 +74,8 @@ class ThreadCalls(Struct, frozen=True):
     models: list[ModelCall]  # whose owner is a line of the thread
     copies: frozenset[str]  # keys of messages that count for another thread or session
     tools: list[ToolTimes]  # without those that forks and replays repeat
+    borders: list[int]  # offsets at which an answer begins, or its usage is stated in a line by itself
+    is_usage_first: bool  # such a line comes before the answer
 
 
 def session_calls(reader: Reader, session_id: str, rates: Mapping[int, Rate]) -> list[ModelCall]:
@@ -103,6 +106,14 @@ def read_calls(thread: ThreadReader, of_session: Iterable[ModelCall]) -> ThreadC
             first, last = stamps.get(key, (None, None))
             if ts is not None:
                 stamps[key] = ts if first is None else min(ts, first), ts if last is None else max(ts, last)
+    borders = [
+        record_id - thread.low
+        for record_id, sidechain in thread.reader.rows(
+            f"SELECT id, sidechain FROM records WHERE id BETWEEN ? AND ? AND (sub = '{FIRST_OF_ANSWER}' OR role = 'usage') ORDER BY id",
+            thread.all_ids,
+        )
+        if thread.has(record_id - thread.low, sidechain)
+    ]
     copies = set(find_copies(thread.reader))
     tools = [
         ToolTimes(block_id - number - thread.low, number, use, tool, moment(ts), moment(result_ts), bool(is_error))
@@ -117,4 +128,6 @@ def read_calls(thread: ThreadReader, of_session: Iterable[ModelCall]) -> ThreadC
         [call for call in of_session if call.transcript == thread.transcript and call.offset in lines],
         frozenset(key for key, owner in owners.items() if owner not in lines),
         tools,
+        borders,
+        thread.client.is_usage_first,
     )

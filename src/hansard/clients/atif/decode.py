@@ -45,17 +45,20 @@ def decode(line: bytes, memory: Memory) -> Iterator[Record]:
 
 
 def _rest(text: bytes, memory: Memory) -> Record:
-    """What is behind the steps: the only place with usage, if the steps of a trajectory state none."""
+    """What is behind the steps: usage of messages that no step has, or all that is known if the steps state none."""
     record = Record("document", ts=memory.ts, model=memory.model)
-    if memory.heads > 1 or memory.is_counted or not text.startswith(b"]"):
-        return record
+    before, name, after = text.rpartition(b'"final_metrics"')
     try:
-        final = table(decode_object(b'{"":[' + text), "final_metrics")
+        final = table(decode_object(b"{" + name + after), "final_metrics") if name else {}
     except DecodeError:  # trajectories of subagents follow
         return record
-    totals = {name.removeprefix("total_"): count for name, count in final.items() if name != "extra"}
-    if whole(totals, "prompt_tokens") or whole(totals, "completion_tokens"):
-        record.usage = _usage({"metrics": totals}, f"{memory.name}/total", memory.model)
+    if found := _stated(table(final, "extra"), f"{memory.heads}/rest"):
+        record.usage, *record.more_usage = found
+    elif memory.heads == 1 and not memory.is_counted and before.startswith(b"]"):
+        totals = {name.removeprefix("total_"): count for name, count in final.items() if name != "extra"}
+        (usage,) = _usage({"metrics": totals}, f"{memory.name}/total", memory.model) or (Usage(""),)
+        if usage.input or usage.output or usage.cache_read or usage.cost > 0:
+            record.usage = usage
     return record
 
 
@@ -84,9 +87,10 @@ def _step(value: dict[str, Any], text: bytes, memory: Memory) -> Record:
     record.model = string(value, "model_name") or (memory.model if source == "agent" else "")
     results = _observed(value, memory)
     record.blocks += [*_calls(value), *results]
-    if source == "agent" and not value.get("is_copied_context"):
-        record.usage = _usage(value, f"{memory.name}/{number}", record.model)
-        memory.is_counted |= record.usage is not None
+    is_own = source == "agent" and not value.get("is_copied_context")
+    if is_own and (usage := _usage(value, f"{memory.name}/{number}", record.model)):
+        record.usage, *record.more_usage = usage
+        memory.is_counted = True
     memory.ts, memory.model = record.ts or memory.ts, memory.model or record.model
     record.uuid = digest(f"{memory.name}/{number}/{digest(text.decode('utf-8', 'replace'))}")
     branch = whole(table(value, "extra"), "branch")  # as Hansard writes it: of turns that were taken back
@@ -110,9 +114,9 @@ def _content(value: Any) -> list[Block]:
     if isinstance(value, str):
         return [Block(TEXT, value)] if value else []
     parts = value if isinstance(value, list) else []
-    text = "\n".join(string(part, "text") for part in parts if string(part, "type") == "text")
+    texts = [string(part, "text") for part in parts if string(part, "type") == "text"]
     media = [string(table(part, "source"), "media_type") for part in parts if string(part, "type") == "image"]
-    return [*([Block(TEXT, text)] if text else ()), *(Block(IMAGE, media_type=kind) for kind in media)]
+    return [*(Block(TEXT, text) for text in texts if text), *(Block(IMAGE, media_type=kind) for kind in media)]
 
 
 def _calls(value: dict[str, Any]) -> Iterator[Block]:
@@ -148,17 +152,37 @@ def _when(value: dict[str, Any], extra: dict[str, Any]) -> int | None:
     return called + lasted if called is not None and isinstance(lasted, int) else None
 
 
-def _usage(value: dict[str, Any], name: str, model: str) -> Usage | None:
+def _usage(value: dict[str, Any], name: str, model: str) -> list[Usage]:
+    """What a step states: a message, or several that Hansard counted with it."""
     metrics = table(value, "metrics")
     if not metrics:
-        return None
+        return []
     extra = table(metrics, "extra")
+    if calls := _stated(extra, name):
+        return calls
     read, written = whole(metrics, "cached_tokens"), whole(extra, "cache_creation_input_tokens")
     given = max(0, whole(metrics, "prompt_tokens") - read - written)
     output = whole(metrics, "completion_tokens")
     cost = _billionths(extra.get("cost_usd", metrics.get("cost_usd")))
     is_final = extra.get("is_lower_bound") is not True
-    return Usage(name, model, given, output, read, written, is_final=is_final, cost=cost)
+    return [Usage(name, model, given, output, read, written, is_final=is_final, cost=cost)]
+
+
+def _stated(extra: dict[str, Any], name: str) -> list[Usage]:
+    """The messages that Hansard lists one by one."""
+    return [
+        Usage(
+            f"{name}/{number}",
+            string(call, "model_name"),
+            input=max(0, whole(call, "input_tokens")),
+            output=max(0, whole(call, "output_tokens")),
+            cache_read=max(0, whole(call, "cache_read_input_tokens")),
+            cache_write=max(0, whole(call, "cache_creation_input_tokens")),
+            is_final=call.get("is_lower_bound") is not True,
+            cost=_billionths(call.get("cost_usd")),
+        )
+        for number, call in enumerate(tables(extra, "calls"), 1)
+    ]
 
 
 def _billionths(cost: Any) -> int:

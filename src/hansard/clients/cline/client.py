@@ -43,6 +43,7 @@ class Cline(GenericClient):
 
     name = "cline"
     speaker = "Cline"
+    is_usage_first = True
     extension = "saoudrizwan.claude-dev"
     memory = Memory
     layout = Layout(
