@@ -6,6 +6,7 @@ import json
 import shutil
 import sqlite3
 import subprocess
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,50 @@ def test_opencode_forks_and_subagents(tmp_path: Path) -> None:
         assert by_session == {"ses_1": 3, "ses_0": 1}  # the fork has copies only
         patches = [entry.tool.patch for entry in h.read("ses_1").entries() if entry.tool and entry.tool.tool == "edit"]
         assert len(patches) == 1
+
+
+def forked(root: Path, ids: Sequence[str], after: int, *, is_parent_gone: bool = False) -> None:
+    """Write a session with one answer, and a fork that began some milliseconds after it, with messages of these ids."""
+    turn = (
+        (BEGAN, opencode.USER, prompt("High?")),
+        (BEGAN + 10, answer(BEGAN + 10, input=7, output=8), prompt("12:31")),
+    )
+    began = BEGAN + 10 + after
+    with closing(Database(root / "opencode.db")) as database:
+        # Ids of sessions descend, so a fork comes before its parent.
+        if not is_parent_gone:
+            database.session("ses_b", "Tides")
+            for (moment, data, part), id_ in zip(turn, ids[:2], strict=True):
+                database.message("ses_b", moment, data, part, id_=id_)
+        database.session("ses_a", "Tides (fork #1)", moment=began)
+        for (moment, data, part), id_ in zip(turn, ids[2:], strict=True):
+            database.message("ses_a", moment, data, part, id_=id_)
+        database.message("ses_a", began + 50, opencode.USER, prompt("Low?"), id_=f"{ids[2]}x")
+        database.message("ses_a", began + 60, answer(began + 60, input=1, output=2), prompt("18:44"), id_=f"{ids[3]}x")
+
+
+TIMES = [opencode.message_id(moment) for moment in (BEGAN, BEGAN + 10, BEGAN + 711, BEGAN + 712)]
+
+
+@pytest.mark.parametrize("ids", [TIMES, ["msg-user-001", "msg-assistant-001", "msg-user-002", "msg-assistant-002"]])
+@pytest.mark.parametrize("after", [1, 700, 90_000])
+def test_an_opencode_fork_counts_only_what_it_added(ids: list[str], after: int, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    forked(root, ids, after)
+    with store(root) as h:
+        assert list(h.reader.rows("SELECT source, target, relation FROM links")) == [("ses_b", "ses_a", "fork")]
+        rows = {row.key["session"]: (row.api_messages, row.input_tokens) for row in h.usage(by="session").rows}
+        assert rows == {"ses_b": (1, 7), "ses_a": (1, 1)}
+
+
+def test_an_opencode_fork_without_its_parent_counts_all_once(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    forked(root, TIMES, 700, is_parent_gone=True)
+    with store(root) as h:
+        (row,) = h.usage(by="session").rows
+        assert (row.key["session"], row.api_messages, row.input_tokens, row.output_tokens) == ("ses_a", 2, 8, 10)
 
 
 def test_opencode_reasoning_is_counted_once() -> None:

@@ -102,7 +102,11 @@ def with_files(call: Block, files: Sequence[tuple[str, str, list[Change]]]) -> l
 
 
 class Usage(Struct, gc=False):
-    """The tokens of one answer; `message_id` is the same in all records about it, and unique in the session."""
+    """The tokens of one answer; `message_id` is the same in all records about it, and unique in the session.
+
+    With `is_shared` it is unique among all sessions of the client, and the same in copies that forks have: then a copy states its
+    usage too, and counts where the original is gone.
+    """
 
     message_id: str
     model: str = ""
@@ -113,6 +117,7 @@ class Usage(Struct, gc=False):
     is_final: bool = True  # False: the numbers may still grow
     tool: str = ""  # the first tool that the answer calls, where the record has no call
     cost: int = -1  # what the client says that it cost, in billionths of a dollar; -1: it does not say
+    is_shared: bool = False
 
 
 class Record(Struct, gc=False):

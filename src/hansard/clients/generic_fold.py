@@ -163,11 +163,12 @@ class GenericFold(RowFold):
         agent_id = self.agent_id or (SIDECHAIN if record.is_aside else "")
         messages = []
         for number, usage in enumerate((record.usage, *record.more_usage)):
-            key = f"{self._client.name}/{self.session_id}/{usage.message_id}"
+            place = "" if usage.is_shared else f"{self.session_id}/"
+            key = f"{self._client.name}/{place}{usage.message_id}"
             key = key if len(key) <= NAME_LENGTH else digest(key)
             messages.append(self.message_id(key, record_id + number, usage.model or record.model or None, record.ts))
-            place = (record_id, dated(record.ts), self.path, self.session_id, agent_id)
-            self.count_usage(stated(record, key, *place, usage))
+            owner = (record_id, dated(record.ts), self.path, self.session_id, agent_id)
+            self.count_usage(stated(record, key, *owner, usage))
         return messages[0]
 
     def _call(

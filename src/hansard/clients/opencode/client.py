@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
 
 from hansard.clients.generic import (
     IMAGE,
@@ -20,6 +21,7 @@ from hansard.clients.generic import (
 from hansard.clients.opencode.tools import TOOLS, call_blocks, tool_input
 from hansard.clients.row_logs import database_root, rows_info, text_of_cell
 from hansard.clients.state import digest
+from hansard.clients.values import table, whole
 from hansard.sources.roots import FileKind, Layout
 
 if TYPE_CHECKING:
@@ -34,10 +36,14 @@ if TYPE_CHECKING:
 _ROWS = "rows"
 _TREE = "storage"
 _NO_TITLE = ("New session - ", "Child session - ")
-_ID_TIME = 1 << 36  # ids have the time in milliseconds modulo this
-_COPIED = 1000  # milliseconds: an id that was given this much later is that of a copy
 # From this moment on, the tokens of reasoning are beside those of the output, not among them.
 _REASONING_BESIDE = 1775260800000
+
+
+class Memory(Struct, gc=False, omit_defaults=True):
+    """What a message means depends on its session."""
+
+    began: int = 0
 
 
 class OpenCode(GenericClient):
@@ -45,6 +51,7 @@ class OpenCode(GenericClient):
 
     name = "opencode"
     speaker = "OpenCode"
+    memory = Memory
     layout = Layout(main=_ROWS, folders={}, files={"opencode.db": FileKind.DATABASE}, rows=_ROWS)
     tools = TOOLS
 
@@ -92,24 +99,31 @@ class OpenCode(GenericClient):
         return tool_input(tool, given)
 
     def decode(self, line: bytes) -> Iterator[Record]:
+        return self.decode_next(line, Memory())
+
+    def decode_next(self, line: bytes, memory: Memory) -> Iterator[Record]:
         said = msgspec.json.decode(line)
         if "id" not in said:
-            yield _other(said)
+            yield _other(said, memory)
             return
         message = said["message"]
         data = text_of_cell(message["data"])
         parts = [text_of_cell(part["data"]) for part in said.get("part", ())]
-        yield _user(message["id"], data, parts) if data["role"] == "user" else _assistant(message["id"], data, parts)
+        record = _user(data, parts) if data["role"] == "user" else _assistant(data, parts)
+        # A fork has all messages of the other session up to some place under new ids, with the times of the originals.
+        record.is_copy = data["time"]["created"] < memory.began
+        yield record
 
 
 def _is_channel(name: str) -> bool:
     return name.startswith("opencode-") and name.endswith(".db")
 
 
-def _other(said: dict[str, Any]) -> Record:
+def _other(said: dict[str, Any], memory: Memory) -> Record:
     if "session" not in said:
         return Record("todo" if "todo" in said else "update" if "update" in said else "deleted")
     row = said["session"]
+    memory.began = whole(row, "time_created") or whole(table(text_of_cell(row.get("data")), "time"), "created")
     title = row.get("title") or ""
     record = Record("session", title="" if title.startswith(_NO_TITLE) else title)
     record.cwd = row.get("directory") or ""
@@ -125,34 +139,25 @@ def _uuid(data: dict[str, Any], parts: list[dict[str, Any]]) -> str:
     first = next((part for part in parts if part.get("type") in ("text", "reasoning", "tool")), {})
     said = first.get("text") or first.get("callID") or ""
     model = data.get("model") or {}
-    names = (data["role"], data["time"]["created"], data.get("modelID") or model.get("modelID"), said)
+    models = (data.get(name) or model.get(name) for name in ("providerID", "modelID"))
+    names = (data["role"], data["time"]["created"], *models, said)
     return f"opencode-{digest(repr(names))}"
 
 
-def _is_copy(id_: str, created: int) -> bool:
-    """Whether a message got its id long after it was written, as copies do."""
-    try:
-        given = int(id_.removeprefix("msg_")[:12], 16) >> 12
-    except ValueError:
-        return False
-    return _COPIED < (given - created) % _ID_TIME < _ID_TIME // 2
+def _common(kind: str, role: str, data: dict[str, Any], parts: list[dict[str, Any]]) -> Record:
+    return Record(kind, role, ts=data["time"]["created"], uuid=_uuid(data, parts))
 
 
-def _common(id_: str, kind: str, role: str, data: dict[str, Any], parts: list[dict[str, Any]]) -> Record:
-    created = data["time"]["created"]
-    return Record(kind, role, ts=created, uuid=_uuid(data, parts), is_copy=len(id_) > 16 and _is_copy(id_, created))
-
-
-def _user(id_: str, data: dict[str, Any], parts: list[dict[str, Any]]) -> Record:
+def _user(data: dict[str, Any], parts: list[dict[str, Any]]) -> Record:
     typed = [part for part in parts if part["type"] == "text" and not part.get("synthetic") and not part.get("ignored")]
     compaction = next((part for part in parts if part["type"] == "compaction"), None)
     if compaction is not None and not typed:
-        record = _common(id_, "system", "compaction", data, parts)
+        record = _common("system", "compaction", data, parts)
         how = "automatically" if compaction.get("auto") else "on request"
         record.blocks = [Block(TEXT, f"Conversation compacted ({how})")]
         return record
     role = "prompt" if typed or any(part["type"] == "file" for part in parts) else "note"
-    record = _common(id_, "user", role, data, parts)
+    record = _common("user", role, data, parts)
     blocks = [_user_block(part, is_prompt=role == "prompt") for part in parts]
     record.blocks = [block for block in blocks if block is not None]
     record.model = (data.get("model") or {}).get("modelID") or ""
@@ -173,9 +178,9 @@ def _user_block(part: dict[str, Any], *, is_prompt: bool) -> Block | None:
     return None
 
 
-def _assistant(id_: str, data: dict[str, Any], parts: list[dict[str, Any]]) -> Record:
+def _assistant(data: dict[str, Any], parts: list[dict[str, Any]]) -> Record:
     is_summary = data.get("summary") is True
-    record = _common(id_, *(("system", "summary") if is_summary else ("assistant", "reply")), data, parts)
+    record = _common(*(("system", "summary") if is_summary else ("assistant", "reply")), data, parts)
     record.model = data.get("modelID") or ""
     record.cwd = (data.get("path") or {}).get("cwd") or ""
     for part in parts:
@@ -190,11 +195,11 @@ def _assistant(id_: str, data: dict[str, Any], parts: list[dict[str, Any]]) -> R
     if error and not any(block.kind == TEXT for block in record.blocks):
         record.kind, record.role = ("system", "interruption") if "Abort" in error["name"] else ("assistant", "error")
         record.blocks.append(Block(TEXT, (error.get("data") or {}).get("message") or error["name"]))
-    record.usage = None if record.is_copy else _usage(id_, data)
+    record.usage = _usage(data)
     return record
 
 
-def _usage(id_: str, data: dict[str, Any]) -> Usage | None:
+def _usage(data: dict[str, Any]) -> Usage | None:
     tokens = data.get("tokens") or {}
     cache = tokens.get("cache") or {}
     plain, output, reasoning = (tokens.get(name) or 0 for name in ("input", "output", "reasoning"))
@@ -207,12 +212,15 @@ def _usage(id_: str, data: dict[str, Any]) -> Usage | None:
         if total is None
         else total >= (plain + output + reasoning + read + write)
     )
+    # A fork has the same message under another id. Parallel subagents may begin in one millisecond, but not with the same context.
+    names = (data["time"]["created"], data.get("providerID"), data.get("modelID"), plain, read, write)
     return Usage(
-        id_,
+        digest(repr(names)),
         data.get("modelID") or "",
         plain,
         output + (reasoning if is_beside else 0),
         read,
         write,
         cost=round(data["cost"] * 1e9) if data.get("cost") else -1,
+        is_shared=True,
     )
