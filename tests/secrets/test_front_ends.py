@@ -17,7 +17,7 @@ from hansard.guard.kept_rules import kept_version
 from hansard.guard.redaction import Redactor, redact
 from hansard.mcp.tools import NAMES
 from hansard.sql.views import VIEWS
-from hansard.web.app import _routes
+from hansard.web.app import local_routes
 from tests.guard.planted_secrets import KINDS
 from tests.mcp.conftest import Call, caller, server_on
 from tests.secrets.conftest import PlantedStore
@@ -91,7 +91,7 @@ HARMLESS = (
 def addresses() -> list[tuple[str, str]]:
     return [
         (route.path, query)
-        for route in _routes()
+        for route in local_routes()
         if "GET" in (route.methods or ()) and route.path not in LEFT_OUT
         for query in QUERIES.get(route.path, ("",))
     ]

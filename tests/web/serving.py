@@ -102,9 +102,13 @@ def site(
     demo: bool = False,
     port: int = 0,
     kept: LoginFile | None = None,
+    make: Callable[[Settings, Auth], Starlette] | None = None,
     **other: Any,
 ) -> Iterator[Site]:
-    """Serve a store on a port of the loopback, 0 for any free one; `other` settings are those of the configuration."""
+    """Serve a store on a port of the loopback, 0 for any free one; `other` settings are those of the configuration.
+
+    `make` makes another app than the one on the store.
+    """
     settings = Settings(str(home), tuple(map(str, roots)), LIMIT, **{"timezone": "UTC", **other})
     listener = socket.socket(proto=socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -114,7 +118,10 @@ def site(
     auth = make_auth(port, "127.0.0.1", None, kept)
     key = auth.log_in(auth.issue_token())
     assert key is not None
-    app = make_app(settings, auth, read_only=read_only, syncing=syncing, demo=demo)
+    if make is not None:
+        app = make(settings, auth)
+    else:
+        app = make_app(settings, auth, read_only=read_only, syncing=syncing, demo=demo)
     for one in app.state.by_redaction.values():
         one.state.pages._seconds = 0.0  # no test is given the page that another one asked for a moment ago
     ready = threading.Event()

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from hansard.team.store import Team
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+DATABASE = click.option(
+    "--database", "address", metavar="ADDRESS", help="The team's database; by default the configured one."
+)
 SCHEMA = click.option("--schema", metavar="NAME", help="The PostgreSQL schema of the team's tables. [hansard]")
 
 
@@ -45,9 +48,7 @@ def in_database(command: _Command) -> Callable[..., Any]:
 def asks_database(command: _Command) -> Callable[..., Any]:
     """Add --database, --schema, --machine and --person to a command whose arguments are a query."""
 
-    @click.option(
-        "--database", "address", metavar="ADDRESS", help="The team's database; by default the configured one."
-    )
+    @DATABASE
     @SCHEMA
     @click.option("--machine", metavar="TEXT", help="Only machines whose name contains this.")
     @click.option("--person", metavar="TEXT", help="Only people whose login contains this.")

@@ -49,6 +49,11 @@ class Database:
     def one(self, sql: str, values: tuple[Any, ...] = ()) -> Any:
         return self.run(sql, values).fetchone()
 
+    def only_read(self) -> None:
+        """Refuse to write anything from now on; what is read in a transaction is of one moment."""
+        with self.errors():
+            self.run("SET default_transaction_read_only = on; SET default_transaction_isolation = 'repeatable read'")
+
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         with self.errors(), self.connection.transaction():

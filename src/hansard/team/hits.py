@@ -94,7 +94,7 @@ class HitBuilder:
     def _hit(self, found: Found, excerpt: Excerpt, places: dict[str, list[tuple[Any, LineLocation]]]) -> TeamHit:
         block, row = found.block, found.row
         project, title, *_ = self._session(block.session_id)
-        client = _known_client(block.client)
+        client = known_client(block.client)
         return TeamHit(
             session_id=block.session_id,
             project=project,
@@ -169,7 +169,7 @@ def _with_names(term: Term, texts: Iterable[str]) -> list[Term]:
     return [replace(term, spellings=(*term.spellings, *names))]
 
 
-def _known_client(name: str) -> Client | None:
+def known_client(name: str) -> Client | None:
     """A client; None for files beside transcripts, and for clients of other machines that are not installed here."""
     try:
         return client_of(name) if name else None

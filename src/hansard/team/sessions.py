@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from hansard.errors import UsageError
-from hansard.model.sessions import Session
+from hansard.errors import Ambiguous, NotFound, UsageError
+from hansard.model.names import shortest_names
+from hansard.model.sessions import Session, Tagged
 from hansard.query.compile import SESSIONS
 from hansard.query.language.options import query_of
 from hansard.query.reader import like
@@ -36,6 +38,15 @@ _LISTS = frozenset({"models", "branches", "versions", "unpriced_models", "pull_r
 _MAY_LACK = frozenset(
     {"started_at", "ended_at", "cost_usd"}
 )  # any other null is a text of a project that is not opened
+
+
+_LISTED = {"model": "models", "branch": "branches", "version": "versions"}
+_COUNTED = {
+    "project": "SELECT project, count(*) FROM sessions WHERE NOT is_empty GROUP BY 1",
+    "tool": "SELECT tool, count(*) FROM tool_calls GROUP BY 1",
+    "agent": "SELECT agent_type, count(*) FROM agents GROUP BY 1",
+    "tag": "SELECT value, count(DISTINCT session_id) FROM remarks WHERE kind = 'tag' GROUP BY 1",
+}
 
 
 class TeamSession(Session, frozen=True, kw_only=True):
@@ -77,7 +88,7 @@ def list_sessions(
         placed = (*values, *((value if is_text else str(value),) * 2), session_id)
     rows = list(
         reader.rows(
-            f"SELECT machine, person, is_empty, is_pinned, {key}::text, {', '.join(_PLAIN)} FROM sessions WHERE {inside}"
+            f"SELECT {_columns(key)} FROM sessions WHERE {inside}"
             f" ORDER BY {key} {'ASC' if ascending else 'DESC'}, session_id LIMIT {'ALL' if request.limit is None else request.limit + 1}",
             placed,
         )
@@ -90,6 +101,51 @@ def list_sessions(
     return TeamSessionPage(
         found, write_cursor(["team", request.sort], (rows[-1][4], rows[-1][5])) if more else None, total
     )
+
+
+def read_session(database: Database, name: str) -> TeamSession:
+    """The session with this id, or the only one whose id begins like this."""
+    reader = TeamReader(database)
+    known = "session_id ILIKE ? ESCAPE '\\'"
+    rows = list(
+        reader.rows(
+            f"SELECT {_columns('NULL')} FROM sessions WHERE {known} ORDER BY session_id = ? DESC, session_id LIMIT 2",
+            (like(name)[1:], name),
+        )
+    )
+    if not name or not rows:
+        raise NotFound(f"no session {name!r} that you may read")
+    if len(rows) > 1 and rows[0][5] != name:
+        raise Ambiguous(f"several sessions begin with {name!r}: give more of the id")
+    return _session(rows[0], _remarks(reader, [rows[0][5]]).get(rows[0][5], []))
+
+
+def list_tags(database: Database) -> list[Tagged]:
+    """All tags with their number of sessions."""
+    rows = TeamReader(database).rows(
+        "SELECT value, count(DISTINCT session_id) FROM remarks WHERE kind = 'tag' GROUP BY 1 ORDER BY 2 DESC, 1"
+    )
+    return [Tagged(tag, sessions) for tag, sessions in rows]
+
+
+def list_values(database: Database, field: str, most: int) -> list[str]:
+    """Values of a field of the query language, the most frequent first; none for other fields."""
+    found: Counter[str] = Counter()
+    if field in _LISTED:
+        for value, count in TeamReader(database).rows(f"SELECT {_LISTED[field]}, count(*) FROM sessions GROUP BY 1"):
+            found.update(dict.fromkeys(from_json(value) if value else (), count))
+    elif field in _COUNTED:
+        found.update(dict(TeamReader(database).rows(_COUNTED[field])))
+    return [value for value, _ in found.most_common(most) if value]
+
+
+def project_names(database: Database) -> dict[str, str]:
+    """The display name of each project: its shortest unique suffix."""
+    return shortest_names(row[0] or "" for row in TeamReader(database).rows("SELECT DISTINCT project FROM sessions"))
+
+
+def _columns(key: str) -> str:
+    return f"machine, person, is_empty, is_pinned, {key}::text, {', '.join(_PLAIN)}"
 
 
 def _key(sort: str) -> tuple[str, bool]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Self
 
@@ -14,11 +15,13 @@ from hansard.team.connect import SCHEMA, Database
 
 if TYPE_CHECKING:
     from hansard.ledger.dimensions import Groups
-    from hansard.model.ledger import UsageReport
-    from hansard.model.requests import SearchRequest, SessionsRequest, UsageRequest
-    from hansard.model.search import SearchPage
+    from hansard.model.ledger import PriceData, Rate, UsageReport
+    from hansard.model.requests import FacetsRequest, SearchRequest, SessionsRequest, UsageRequest
+    from hansard.model.search import Facets, SearchPage
+    from hansard.model.sessions import Tagged
     from hansard.team.roles import Member
-    from hansard.team.sessions import TeamSessionPage
+    from hansard.team.session_texts import SessionTexts
+    from hansard.team.sessions import TeamSession, TeamSessionPage
 
 
 class Machine(Struct, frozen=True):
@@ -44,8 +47,11 @@ class TeamStatus(Struct, frozen=True):
 class Team:
     """A team's database. Use it in a `with`, or call `close()`."""
 
-    def __init__(self, url: str, *, schema: str = SCHEMA) -> None:
+    def __init__(self, url: str, *, schema: str = SCHEMA, read_only: bool = False) -> None:
+        """With `read_only`, the server refuses every write."""
         self._database = Database(url, schema)
+        if read_only:
+            self._database.only_read()
 
     def __enter__(self) -> Self:
         return self
@@ -56,6 +62,22 @@ class Team:
     def close(self) -> None:
         """Close the connection."""
         self._database.close()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the connection is over, for example because the server is."""
+        return self._database.connection.closed
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Ask several questions about one state of the database, if it was opened with `read_only`."""
+        with self._database.transaction():
+            yield
+
+    def state(self) -> str:
+        """A value that changes when anything in the database is written to."""
+        with self._database.errors():
+            return str(self._database.one("SELECT pg_current_snapshot()")[0])
 
     def init(self) -> tuple[int, int]:
         """Create the tables or upgrade them; returns the version of the schema before and after."""
@@ -126,3 +148,57 @@ class Team:
 
         schema.check_version(self._database)
         return TeamSearch(self._database, request, machine=machine, person=person).page()
+
+    def facets(self, request: FacetsRequest, *, machine: str | None = None, person: str | None = None) -> Facets:
+        """The newest matches of a query counted by project, tool, kind, model, day and month."""
+        from hansard.team.search import TeamSearch
+
+        schema.check_version(self._database)
+        return TeamSearch(self._database, request, machine=machine, person=person).facets(request.most)
+
+    def session(self, name: str) -> TeamSession:
+        """The session with this id, or the only one whose id begins like this."""
+        from hansard.team.sessions import read_session
+
+        schema.check_version(self._database)
+        return read_session(self._database, name)
+
+    def texts(
+        self, session: TeamSession, *, agent_id: str = "", first: int = 0, at: int | None = None, limit: int = 100
+    ) -> SessionTexts:
+        """Texts of a session in their order, from number `first` on, or those around the line at a byte offset."""
+        from hansard.team.session_texts import read_texts
+
+        return read_texts(
+            self._database, session.session_id, session.machine, agent_id=agent_id, first=first, at=at, limit=limit
+        )
+
+    def tags(self) -> list[Tagged]:
+        """All tags with their number of sessions."""
+        from hansard.team.sessions import list_tags
+
+        return list_tags(self._database)
+
+    def field_values(self, field: str, *, limit: int = 200) -> list[str]:
+        """The values of a field of the query language, the most frequent first."""
+        from hansard.team.sessions import list_values
+
+        return list_values(self._database, field, limit)
+
+    def project_names(self) -> dict[str, str]:
+        """The display name of each project by its path: the shortest unique suffix."""
+        from hansard.team.sessions import project_names
+
+        return project_names(self._database)
+
+    def rates(self) -> list[Rate]:
+        """The dated rates of every model, as the machines with the newest price data resolved them."""
+        from hansard.team.usage import rates_of_team
+
+        return rates_of_team(self._database)
+
+    def price_data(self) -> PriceData:
+        """Where the rates come from."""
+        from hansard.team.usage import newest_price_data
+
+        return newest_price_data(self._database)

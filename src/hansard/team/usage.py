@@ -14,6 +14,7 @@ from hansard.ledger.dimensions import Dimension, Dimensions
 from hansard.ledger.report import Ledger, Selection, make_report
 from hansard.model.ledger import PriceData, Rate, UsageReport
 from hansard.model.requests import DIMENSIONS
+from hansard.pricing.cost import rates_of
 from hansard.storage.sqlite import from_json
 from hansard.team.compile import TeamCompiler
 from hansard.team.reader import TeamReader
@@ -21,6 +22,7 @@ from hansard.team.reader import TeamReader
 if TYPE_CHECKING:
     from hansard.ledger.dimensions import Groups
     from hansard.model.requests import UsageRequest
+    from hansard.query.reader import Reader
     from hansard.team.connect import Database
 
 OFFERED = {
@@ -46,6 +48,22 @@ def team_usage(
     return make_report(ledger, request)
 
 
+def rates_of_team(database: Database) -> list[Rate]:
+    """The dated rates of every model that the caller may read something of."""
+    return list(rates_of(TeamReader(database).rows).values())
+
+
+def newest_price_data(database: Database) -> PriceData:
+    """The newest price data of the machines that the caller may read something of."""
+    return _price_data(TeamReader(database))
+
+
+def _price_data(reader: Reader) -> PriceData:
+    row = reader.one("SELECT max(price_data) FROM machines")
+    dated, version, fetched, overrides = from_json(row[0]) if row[0] else ("", "", "", 0)
+    return PriceData("genai-prices", version, dated, datetime.fromisoformat(fetched) if fetched else None, overrides)
+
+
 class TeamLedger(Ledger):
     """The ledger over a team's database."""
 
@@ -67,11 +85,7 @@ class TeamLedger(Ledger):
         return f"SELECT * FROM calls{' WHERE rate IS NOT NULL' if by_model else ''}", ()
 
     def price_data(self) -> PriceData:
-        row = self.reader.one("SELECT max(price_data) FROM machines")
-        dated, version, fetched, overrides = from_json(row[0]) if row[0] else ("", "", "", 0)
-        return PriceData(
-            "genai-prices", version, dated, datetime.fromisoformat(fetched) if fetched else None, overrides
-        )
+        return _price_data(self.reader)
 
     def dimensions(self, by: tuple[str, ...]) -> tuple[Dimension, ...]:
         return _TeamDimensions(self.reader, self.rates, self.zone, None, self._groups).make(by)

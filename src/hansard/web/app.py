@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from hansard.config import Settings
+    from hansard.guard.redaction import Mode
     from hansard.web.auth import Auth
 
 _PAGES = (
@@ -48,11 +49,36 @@ _PAGES = (
 def make_app(
     settings: Settings, auth: Auth, *, read_only: bool = False, syncing: bool = True, demo: bool = False
 ) -> Starlette:
-    """The web app on one store; requests find what they need in `request.app.state`."""
-    # Pages have engines and caches of their own for each redaction, so that no text can get from one kind of page to another.
-    pools = {mode: EnginePool(settings, mode) for mode in MODES[MODES.index(settings.redact) :]}
+    """The web app on one store."""
+    pools = {mode: EnginePool(settings, mode) for mode in modes(settings)}
+    live = Live(pools[settings.redact], syncing=syncing)
+    return build(settings, auth, pools, live, local_routes(), read_only=read_only, demo=demo)
+
+
+def modes(settings: Settings) -> Sequence[Mode]:
+    """The redactions that pages can have: the configured one, and stricter ones."""
+    return MODES[MODES.index(settings.redact) :]
+
+
+def build(
+    settings: Settings,
+    auth: Auth,
+    pools: Mapping[Mode, EnginePool],
+    live: Live,
+    routes: Sequence[Route],
+    *,
+    read_only: bool = False,
+    demo: bool = False,
+    places: Sequence[tuple[str, str, str]] = responses.PLACES,
+    team: Mapping[str, str] | None = None,
+    around: Callable[[ASGIApp], ASGIApp] = lambda app: app,
+) -> Starlette:
+    """An app of these routes, behind the guard; requests find what they need in `request.app.state`.
+
+    Pages have engines and caches of their own for each redaction, so that no text can get from one kind of page to another.
+    `around` is put around the app, inside of the guard.
+    """
     engines = pools[settings.redact]
-    live = Live(engines, syncing=syncing)
 
     @contextlib.asynccontextmanager
     async def running(app: Starlette) -> AsyncIterator[None]:  # noqa: ARG001 - Starlette's signature
@@ -70,7 +96,8 @@ def make_app(
         HTTPException: responses.http_error,
         Exception: responses.internal_error,
     }
-    app = _Guarded(routes=_routes(), exception_handlers=handlers, lifespan=running)
+    app = _Guarded(routes=routes, exception_handlers=handlers, lifespan=running)
+    app.state.around = around
     app.state.by_redaction = {
         mode: app if pool is engines else Starlette(routes=app.routes, exception_handlers=handlers)
         for mode, pool in pools.items()
@@ -83,6 +110,8 @@ def make_app(
         one.state.settings = settings
         one.state.read_only = read_only
         one.state.demo = demo
+        one.state.places = places
+        one.state.team = team  # what is known of a team's database; None for a store
         one.state.redacts = mode != "off"
         one.state.edition = secrets.token_hex(4)  # of answers: another run may have other settings
         one.state.zone = find_zone(settings.timezone)
@@ -107,11 +136,17 @@ class _Guarded(Starlette):
         """Everything, inside of the guard; requests of browsers that want redacted pages go to the other application."""
         stack = super().build_middleware_stack()
         apps = {mode: stack if one is self else one for mode, one in self.state.by_redaction.items()}
-        return Guard(by_redaction(apps), self.state.auth)
+        return Guard(self.state.around(by_redaction(apps)), self.state.auth)
 
 
-def _routes() -> list[Route]:
-    routes = [Route("/static/{edition}/{name}", static_files.serve), Route("/favicon.ico", static_files.favicon)]
+def static_routes() -> list[Route]:
+    """Style, scripts and icons."""
+    return [Route("/static/{edition}/{name}", static_files.serve), Route("/favicon.ico", static_files.favicon)]
+
+
+def local_routes() -> list[Route]:
+    """Every route of the app on a store."""
+    routes = static_routes()
     for name in (*(f"pages.{page}" for page in _PAGES), "api"):
         routes += import_module(f"hansard.web.{name}").ROUTES
     return routes

@@ -159,12 +159,29 @@ def outgoing_engines(request: Request) -> EnginePool:
     return engines
 
 
+class Unwatched:
+    """In place of a background sync where nothing is synced, and no news are announced."""
+
+    state = StoreState()
+    is_syncing = False
+
+    def start(self) -> None: ...
+
+    def stop(self, seconds: float = 0.0) -> None: ...
+
+    def refresh(self) -> StoreState:
+        return self.state
+
+
 class Live:
     """The state of the store, and the pages that wait for the next one."""
 
-    def __init__(self, engines: EnginePool, *, syncing: bool) -> None:
+    def __init__(self, engines: EnginePool, *, syncing: bool, unwatched: Unwatched | None = None) -> None:
+        """`unwatched` instead of a sync where there is nothing to watch."""
         is_syncing = syncing and bool(engines.settings.roots)
-        self._sync = BackgroundSync(engines.engine, self._on_change, syncing=is_syncing, describe=_describe)
+        self._sync = unwatched or BackgroundSync(
+            engines.engine, self._on_change, syncing=is_syncing, describe=_describe
+        )
         self.is_over = False  # the server is going down
         self._loop: asyncio.AbstractEventLoop | None = None
         self._news = asyncio.Event()

@@ -13,7 +13,7 @@ from msgspec import Struct
 from hansard.errors import UsageError
 from hansard.render.format import date_text
 from hansard.render.html.tables import SortLink
-from hansard.web.parameters import Params, make_parameters, moment
+from hansard.web.parameters import NARROWED, Params, make_parameters, moment
 from hansard.web.urls import UrlValue, place
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def parse_page(
     now = datetime.now(UTC)
     asked = Params(request)
     values: dict[str, Any] = {}
-    given: dict[str, UrlValue] = {}
+    given: dict[str, UrlValue] = dict(request.scope.get(NARROWED, {}))
     texts: dict[str, str | None] = {"since": None, "until": None}
     for parameter in make_parameters(kind, names.split()):
         name, own = parameter.name, parameter.field

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 _Request = TypeVar("_Request", bound=Struct)
 Schema = dict[str, Any]
 LAST_OFFSET = 1 << 40  # in a transcript
+NARROWING = ("machine", "person")
+"""Parameters that every address of a team's database may have."""
+NARROWED = "hansard.narrowed"
+"""Their values, in the scope of requests."""
 _LONGEST = 2_000  # characters of a value
 _MOST = 200  # values in one request
 _MOST_REPEATED = 20  # values of one parameter
@@ -47,7 +51,9 @@ class Params:
             raise UsageError(f"too many parameters: {len(pairs):,} (the limit is {_MOST})")
         for name, value in pairs:
             self._values.setdefault(name, []).append(value)
-        self._known: set[str] = set()
+        self._known: set[str] = set(request.scope.get(NARROWED, ()))
+        for name in self._known:
+            self.text(name)
 
     def each(self, name: str, most: int = _MOST, longest: int = _LONGEST) -> list[str]:
         """Every value of a name as it was written, empty ones included."""

@@ -14,7 +14,9 @@ from urllib.parse import quote
 from msgspec.structs import replace
 
 from hansard.model.requests import DIMENSIONS, Dated, ExplainRequest, UsageRequest, about, same_for
+from hansard.team.usage import OFFERED
 from hansard.web.page_request import RANGES, PageRequest, Period, parse_page
+from hansard.web.parameters import NARROWING
 from hansard.web.urls import place
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 _Request = TypeVar("_Request", bound=Dated)
 STACKS = ("model", "project", "agent", "none")
+TEAM_STACKS = ("model", "project", "person", "agent", "none")
 MEASURES = ("cost", "tokens")
 LIMITS = (20, 100, 500)
 """Messages that an explanation shows."""
@@ -45,6 +48,15 @@ class UsagePageRequest(UsageRequest, frozen=True, kw_only=True):
     skip: Annotated[int, about("The number of the first row.", ge=0, le=1_000_000)] = 0
 
 
+class TeamUsagePageRequest(UsagePageRequest, frozen=True, kw_only=True):
+    """The same from a team's database."""
+
+    by: Annotated[
+        str | Sequence[str], about("What to group rows by; several with commas.", choices=OFFERED, several=True)
+    ] = "day"
+    stack: Annotated[str | None, about("What the bars are divided by.", choices=TEAM_STACKS)] = None
+
+
 class ExplainPageRequest(ExplainRequest, frozen=True, kw_only=True):
     """A figure."""
 
@@ -57,6 +69,8 @@ class ExplainPageRequest(ExplainRequest, frozen=True, kw_only=True):
 class ReportPage(PageRequest[_Request]):
     """A page about figures of the ledger."""
 
+    team: bool = False  # they are from a team's database, which cannot explain them
+
     @property
     def filters(self) -> dict[str, Any]:
         """The conditions as parameters, a range by its first day."""
@@ -64,8 +78,10 @@ class ReportPage(PageRequest[_Request]):
         times = {"since": self.span.since_text, "until": self.span.until_text}
         return times | {name: self.given[name] for name in names}
 
-    def explain(self, by: Sequence[str], key: Sequence[str | None]) -> str:
-        """The address that explains a row of a report by these dimensions."""
+    def explain(self, by: Sequence[str], key: Sequence[str | None]) -> str | None:
+        """The address that explains a row of a report by these dimensions, if anything does."""
+        if self.team:
+            return None
         values = [None if value is None else _address_value(value) for value in key]
         return place("/explain", by=",".join(by), key=values, **self.filters)
 
@@ -84,16 +100,17 @@ class ReportPage(PageRequest[_Request]):
     def command(self, *words: str, then: Sequence[str], values: Sequence[str] = ()) -> str:
         """The same as a command line: `words`, the conditions, `then` and, behind a double dash, `values`."""
         options: list[str] = []
-        for name, value in self.filters.items():
+        for name, value in (*self.filters.items(), *((name, self.given.get(name)) for name in NARROWING)):
             if name != "q" and value:
-                options += option(f"--{name}", value)
+                options += option(f"--{name}", str(value))
         return shlex.join(["hansard", *words, *options, *then, *(["--", *values] if values else [])])
 
 
 def parse_usage_page(request: Request) -> ReportPage[UsagePageRequest]:
     """The report that an address asks for."""
     names = "by range since until project model query match mode work stack measure sort ascending skip"
-    page = parse_page(request, UsagePageRequest, names)
+    team = request.app.state.team is not None
+    page = parse_page(request, TeamUsagePageRequest if team else UsagePageRequest, names)
     asked = page.request
     chosen = (asked.by,) if isinstance(asked.by, str) else tuple(dict.fromkeys(asked.by))
     by = tuple(name for name in chosen if name != "total") or ("total",)
@@ -106,7 +123,7 @@ def parse_usage_page(request: Request) -> ReportPage[UsagePageRequest]:
         "order": "asc" if asked.ascending else None,
     }
     report = replace(asked, by=by, sort=asked.sort or usual, ascending=bool(asked.ascending))
-    return ReportPage(page.path, report, given, page.span, page.now)
+    return ReportPage(page.path, report, given, page.span, page.now, team=team)
 
 
 def parse_explain_page(request: Request) -> ReportPage[ExplainPageRequest]:

@@ -62,7 +62,7 @@ def make_table(
     return Table(columns, rows, [total, *_numbers(shown_figures, report.totals, wish.explain(("total",), ()))])
 
 
-def _numbers(shown: Sequence[Figure], row: UsageRow, href: str) -> Iterator[Link]:
+def _numbers(shown: Sequence[Figure], row: UsageRow, href: str | None) -> Iterator[Link]:
     """The figures of a row; a row without messages has nothing to explain."""
     for column, of in shown:
         value = of(row)
@@ -94,11 +94,14 @@ def _keys(
                 task = one_line((about.get("description") or about.get("agent_type", ""))[:400])
                 yield Link(task or names[value], None, value, names[value] if task else "")
             case "tool":
-                yield Link(tool_name(value), place("/tools", tool=value), value)
+                yield Link(tool_name(value), None if wish.team else place("/tools", tool=value), value)
             case "project":
                 yield Link(names[value], place("/sessions", project=value), value)
             case "model":
                 yield Link(names[value], wish.address(by="day", model=value, skip=None, sort=None), value)
+            case "machine" | "person":
+                href = wish.address(by="day", skip=None, sort=None, order=None, **{name: value})
+                yield Link(names[value], href, value)
             case "branch" | "group":
                 yield Link(names[value], None, value)
             case "pr":

@@ -54,6 +54,7 @@ _WORDS = {
     415: "Wrong content type",
     421: "Wrong address",
     500: "Internal error",
+    501: "Not in a team's database",
     503: "Not available",
 }
 _ROUTING = {
@@ -109,6 +110,8 @@ def html(request: Request, template: str, *, status: int = 200, **values: Any) -
     news = state.live.state
     common = {
         "demo": state.demo,
+        "places": state.places,
+        "team": state.team,
         "read_only": state.read_only,
         "redacts": state.redacts,
         "syncing": news.syncing,
@@ -120,21 +123,20 @@ def html(request: Request, template: str, *, status: int = 200, **values: Any) -
     return HTMLResponse(page(template, **common, **values), status)
 
 
-def refusal(path: str, status: int, code: str, message: str) -> Response:
-    """A refusal: JSON for the API, a page for browsers."""
+def refusal(path: str, status: int, code: str, message: str, **values: Any) -> Response:
+    """A refusal: JSON for the API, a page for browsers; `values` are for its template."""
     if path == "/api" or path.startswith("/api/"):
         return Json({"error": {"status": status, "code": code, "message": message}}, status)
     title = _WORDS.get(status, "Request failed")
-    return HTMLResponse(
-        page("refusal.html", title=title, status=status, message=message, bare=status in (401, 421)), status
-    )
+    values = {"title": title, "status": status, "message": message, "bare": status in (401, 421), **values}
+    return HTMLResponse(page("refusal.html", **values), status)
 
 
 def engine_error(request: Request, error: Exception) -> Response:
     """An error that the engine raised on purpose."""
     for kind, status, code in _STATUS:
         if isinstance(error, kind):
-            return refusal(request.url.path, status, code, str(error))
+            return refusal(request.url.path, status, code, str(error), places=request.app.state.places)
     return internal_error(request, error)
 
 
@@ -150,7 +152,7 @@ def http_error(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 500)
     code, message = _ROUTING.get(status, ("bad_request", ""))
     code, message = getattr(error, "code", code), message or str(getattr(error, "detail", ""))
-    answer = refusal(request.url.path, status, code, message)
+    answer = refusal(request.url.path, status, code, message, places=request.app.state.places)
     answer.headers.update(getattr(error, "headers", None) or {})
     return answer
 
@@ -233,6 +235,7 @@ def _environment() -> Environment:
         at=None,
         bare=False,
         demo=False,
+        team=None,
         read_only=False,
         redacts=False,
         syncing=False,

@@ -44,14 +44,19 @@ def short_pieces(hit: Hit) -> list[tuple[str, bool]]:
 
 def speaker(hit: Hit) -> str:
     """The speaker: a person, the model, or a tool."""
-    if hit.kind in ("call", "result"):
-        name = tool_name(hit.tool) if hit.tool else hit.kind
-        return name if hit.kind == "call" else f"{name} result"
-    if hit.agent_id and hit.kind == "prompt":
+    return spoken_by(hit.kind, hit.tool or "", hit.agent_id or "", hit.speaker)
+
+
+def spoken_by(kind: str, tool: str, agent_id: str, model: str) -> str:
+    """The speaker of a text of this kind; `model` is what the client's model is called."""
+    if kind in ("call", "result"):
+        name = tool_name(tool) if tool else kind
+        return name if kind == "call" else f"{name} result"
+    if agent_id and kind == "prompt":
         return TASK
-    if hit.kind == "reply":
-        return hit.speaker
-    return _SPEAKERS.get(hit.kind, hit.kind.capitalize())
+    if kind == "reply":
+        return model
+    return _SPEAKERS.get(kind, kind.capitalize())
 
 
 def place_of(hit: Hit, q: str = "") -> str:

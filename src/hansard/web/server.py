@@ -126,13 +126,17 @@ def serve(
     demo: bool = False,
     path: str = "/",
     browser: Callable[[str], None] | None = None,
+    make: Callable[[Auth], Starlette] | None = None,
 ) -> None:
-    """Serve until stopped. The server's own files go to `folder`; `browser` opens the address of a file."""
+    """Serve until stopped. The server's own files go to `folder`; `browser` opens the address of a file.
+
+    `make` makes another app than the one on the store of the settings.
+    """
     listener = listen(host, port)
     auth = make_auth(
         listener.getsockname()[1], host, host_name, LoginFile(f"{folder}-login.json", keep_logins=settings.keep_login)
     )
-    app = make_app(settings, auth, read_only=read_only, syncing=syncing, demo=demo)
+    app = make(auth) if make else make_app(settings, auth, read_only=read_only, syncing=syncing, demo=demo)
     redirects: dict[str, RedirectFile] = {}  # by token
 
     def used(token: str) -> None:

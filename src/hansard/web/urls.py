@@ -33,8 +33,12 @@ def session_place(session_id: str, offset: int | None = None, agent_id: str = ""
     path = f"/sessions/{quote(session_id, safe='', errors='replace')}"
     if offset is None:
         return path
-    anchor = element_id("m", f"{agent_id}-{offset}" if agent_id else str(offset))
-    return f"{place(path, at=offset, agent=agent_id or None, q=q or None)}#{anchor}"
+    return f"{place(path, at=offset, agent=agent_id or None, q=q or None)}#{line_id(offset, agent_id)}"
+
+
+def line_id(offset: int, agent_id: str = "") -> str:
+    """The id of a line on the page of its session."""
+    return element_id("m", f"{agent_id}-{offset}" if agent_id else str(offset))
 
 
 def listed_place(call: Call) -> str:

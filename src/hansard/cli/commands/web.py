@@ -13,17 +13,24 @@ from msgspec.structs import replace
 from hansard.cli.arguments import choose_session
 from hansard.cli.context import Command, Context, has_store, no_roots, note, program, reads, warn
 from hansard.cli.request_options import takes
+from hansard.cli.team_address import DATABASE, SCHEMA, place_of
 from hansard.errors import NotFound, UsageError
 from hansard.model.requests import about
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.applications import Starlette
+
+    from hansard.cli.team_address import Place
     from hansard.config import Settings
+    from hansard.web.auth import Auth
     from hansard.web.running_servers import Running
     from hansard.web.server import Started
 
 
 LOCAL = "127.0.0.1"
-WEB_FOLDER = "web"  # in the data directory: files of running servers
+WEB_FOLDER, TEAM_FOLDER = "web", "web-team"  # in the data directory: files of running servers
 _UNSEEN = "No browser has connected yet: open the link above yourself."
 _UNKNOWN_NAME = " If the name cannot be resolved (Safari does not support names under .localhost), restart with: {} web --host-name 127.0.0.1"
 
@@ -50,6 +57,9 @@ class ServerRequest(Struct, frozen=True, kw_only=True):
     read_only: Annotated[bool, about("Do not let the browser change pins, tags, titles or notes.")] = False
     no_open: Annotated[bool, about("Print the link instead of opening a browser.")] = False
     demo: Annotated[bool, about("Show the invented demo history.")] = False
+    team: Annotated[bool, about("Show a team's database, read-only: what its row-level security lets you read.")] = (
+        False
+    )
     path: str = "/"
 
 
@@ -62,13 +72,17 @@ class ServerRequest(Struct, frozen=True, kw_only=True):
     ),
     "host_name read_only no_open",
     click.option("--link", is_flag=True, help="Print a new link to the running server, for another browser."),
-    "demo",
+    "demo team",
+    DATABASE,
+    SCHEMA,
 )
 @reads
-def web(cli: Context, request: ServerRequest, link: bool) -> None:
+def web(cli: Context, request: ServerRequest, link: bool, address: str | None, schema: str | None) -> None:
     """Show the whole history in the browser, live, until Ctrl-C.
 
     A link works once, within five minutes: it gives the browser a cookie. `hansard web --link` prints another one.
+
+    With --team, the pages that a team's database can answer: overview, sessions, search and usage of all machines.
 
     Examples:
       hansard web
@@ -77,13 +91,16 @@ def web(cli: Context, request: ServerRequest, link: bool) -> None:
       hansard web --no-open --port 8080
       hansard web --host-name 127.0.0.1
       hansard web --read-only --no-sync
+      hansard web --team --database postgresql://ann@db.example.com/team
     """
     from hansard.web.server import is_loopback
 
     own = cli.settings()
-    folder = os.path.join(own.home, WEB_FOLDER)
+    folder = os.path.join(own.home, TEAM_FOLDER if request.team else WEB_FOLDER)
+    if (address or schema) and not request.team:
+        raise UsageError("--database and --schema need --team")
     if link:
-        if request != ServerRequest(port=request.port):
+        if request != ServerRequest(port=request.port, team=request.team):
             raise UsageError(
                 "--link cannot be used with options of a new server, except --port to choose a running one"
             )
@@ -92,19 +109,42 @@ def web(cli: Context, request: ServerRequest, link: bool) -> None:
     host = LOCAL if request.host is None else request.host.strip().strip("[]")
     if not host:
         raise UsageError("--host is empty: name an address, 127.0.0.1 for example")
-    settings, demo = _settings(cli, own, demo=request.demo)
+    make: Callable[[Auth], Starlette] | None = None
+    if request.team:
+        if request.demo or cli.roots:
+            raise UsageError("--team cannot be used with --demo or --root")
+        settings, demo, make = own, False, _team_app(own, place_of(cli, address, schema))
+    else:
+        settings, demo = _settings(cli, own, demo=request.demo)
     if request.port is None:
-        _refuse_second(cli, folder, settings)
+        _refuse_second(cli, folder, settings, team=request.team)
     if not is_loopback(host):
         warn(
             f"{host} is not loopback: anyone who can reach it and has a link can read every session; nothing is encrypted"
         )
     name = None if request.host_name is None else _checked(request.host_name)
-    run_server(cli, settings, folder, replace(request, host=host, host_name=name, demo=demo))
+    run_server(cli, settings, folder, replace(request, host=host, host_name=name, demo=demo), make)
 
 
-def run_server(cli: Context, settings: Settings, folder: str, request: ServerRequest) -> None:
-    """Serve until Ctrl-C, and open the browser unless --no-open."""
+def _team_app(settings: Settings, place: Place) -> Callable[[Auth], Starlette]:
+    """What makes the app on a team's database; raises if that cannot be read."""
+    from hansard.team.connect import hide_password
+    from hansard.web.team.app import make_team_app
+    from hansard.web.team.engine import TeamAddress
+
+    with place.open() as team:
+        team.status()
+    return lambda auth: make_team_app(settings, auth, TeamAddress(*place), hide_password(place.url))
+
+
+def run_server(
+    cli: Context,
+    settings: Settings,
+    folder: str,
+    request: ServerRequest,
+    make: Callable[[Auth], Starlette] | None = None,
+) -> None:
+    """Serve until Ctrl-C, and open the browser unless --no-open; `make` makes another app than the usual one."""
     from hansard.web.redirect_file import open_in_browser
     from hansard.web.server import ServeCallbacks, serve
 
@@ -121,7 +161,7 @@ def run_server(cli: Context, settings: Settings, folder: str, request: ServerReq
         settings,
         ServeCallbacks(
             started=started,
-            logged_in=lambda: note(f"A browser is logged in. For another one: {_link_command(cli)}"),
+            logged_in=lambda: note(f"A browser is logged in. For another one: {_link_command(cli, team=request.team)}"),
             unseen=lambda: note(_UNSEEN + ("" if request.host_name else _UNKNOWN_NAME.format(program()))),
             unwritten=lambda reason: warn(
                 f"{folder} cannot be written ({reason}): no browser is opened, and `--link` will not find this server"
@@ -136,6 +176,7 @@ def run_server(cli: Context, settings: Settings, folder: str, request: ServerReq
         demo=request.demo,
         path=request.path,
         browser=None if request.no_open or cli.as_json else open_in_browser,
+        make=make,
     )
 
 
@@ -156,14 +197,14 @@ def _print_link(cli: Context, folder: str, port: int | None) -> None:
         note("It works once, within five minutes.")
 
 
-def _refuse_second(cli: Context, folder: str, settings: Settings) -> None:
+def _refuse_second(cli: Context, folder: str, settings: Settings, *, team: bool) -> None:
     """Raise if a server for this store is running; a second one needs --port."""
     from hansard.web.running_servers import find
 
     for one in find(folder):
         if one.home == settings.home:
             raise UsageError(
-                f"a server on port {one.port} already serves this history. For a link to it: {_link_command(cli)}."
+                f"a server on port {one.port} already serves this history. For a link to it: {_link_command(cli, team=team)}."
                 " For a second server: --port 0"
             )
 
@@ -172,10 +213,11 @@ def describe_server(running: Running) -> dict[str, object]:
     return {"url": running.url, "port": running.port, "home": running.home, "demo": running.demo}
 
 
-def _link_command(cli: Context) -> str:
+def _link_command(cli: Context, *, team: bool) -> str:
     from shlex import join
 
-    return f"{program()} " + join(["web", "--link", *(["--home", cli.home] if cli.home else [])])
+    options = [*(["--team"] if team else []), *(["--home", cli.home] if cli.home else [])]
+    return f"{program()} " + join(["web", "--link", *options])
 
 
 def _checked(name: str) -> str:

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from hansard.render.format import ProjectNames
     from hansard.render.series import Bar, Timeline
 
-Explain = Callable[[Sequence[str], Sequence[str | None]], str]
-"""The address that explains a row: from its dimensions and its key."""
+Explain = Callable[[Sequence[str], Sequence[str | None]], str | None]
+"""The address that explains a row, if anything does: from its dimensions and its key."""
 
 _OTHERS = 7  # the colour of combined series
 _MOST = 100  # bars
@@ -215,6 +215,12 @@ def draw_week_hours(hours: Mapping[tuple[int, int], Amount], measure: Measure) -
     return week_hours(cells, label=f"{measure.title} by weekday and hour{busiest}")
 
 
+def _group_name(name: str, key: str | None, href: str | None) -> str:
+    if href is None:
+        return f'<span class="name" title="{escaped(key or "")}">{escaped(name)}</span>'
+    return f'<a href="{escaped(href)}" title="{escaped(key or "")}">{escaped(name)}</a>'
+
+
 def draw_groups(
     report: UsageReport, projects: ProjectNames, *, measure: Measure, explain: Explain, most: int = _GROUPS
 ) -> UsageChart:
@@ -247,7 +253,7 @@ def draw_groups(
             )
             at += amount.size
         rows.append(
-            f'<li><a href="{escaped(explain((by,), (key,)))}" title="{escaped(key or "")}">{escaped(name)}</a>'
+            f"<li>{_group_name(name, key, explain((by,), (key,)))}"
             f'<svg class="chart bars" height="12" aria-hidden="true">{"".join(bars)}</svg>'
             f"<b>{escaped(measure.text(whole[key]))}</b></li>"
         )

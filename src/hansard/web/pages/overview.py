@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from msgspec import Struct
 from starlette.routing import Route
@@ -58,6 +58,8 @@ class ListedSession:
 class OverviewRequest(Struct, frozen=True, kw_only=True):
     """How the charts are drawn."""
 
+    heats: ClassVar[dict[str, str]] = _HEATS
+    splits: ClassVar[dict[str, str]] = _SPLITS
     heat: Annotated[str, about("What the year shows.", choices=_HEATS)] = "cost"
     split: Annotated[str, about("What the bars are divided by.", choices=_SPLITS)] = "model"
     days: Annotated[str, about("How many days have bars.", choices=_SPANS)] = "30"
@@ -69,7 +71,7 @@ def show(h: Hansard, request: Request, chosen: Chosen) -> Response:
     about: dict[str, Any] = {"title": "Overview", "at": "/", "seen": h.revision()}
     if h.sessions(debris=True, limit=1).total == 0:
         return html(request, "overview_empty.html", roots=state.settings.roots, **about)
-    figures = {**_now(request, h, now), **_charts(request, h, now, chosen)}
+    figures = {**_now(request, h, now), **draw_charts(request, h, now, chosen)}
     return html(request, "overview.html", zone=state.zone.name, **about, **figures)
 
 
@@ -92,7 +94,7 @@ def total(h: Hansard, request: Request, _: Nothing) -> Response:
     state, now = request.app.state, datetime.now(UTC)
     timezone = state.settings.timezone
     card = state.cache.answer(("all time", h.state()), lambda: all_time(h, state.zone, timezone, now))
-    return html(request, "overview_card.html", glance=card, spark=_sparks(request, h, now)[2])
+    return html(request, "overview_card.html", glance=card, spark=draw_sparklines(request, h, now)[2])
 
 
 @engine_route()
@@ -106,7 +108,7 @@ def hours(h: Hansard, request: Request, _: Nothing) -> Response:
 def top(h: Hansard, request: Request, _: Nothing) -> Response:
     """The sessions that cost most."""
     known = [session for session in h.sessions(sort="cost", limit=_TOP).sessions if session.cost_usd]
-    return html(request, "overview_top.html", top=[_listed(session, None) for session in known])
+    return html(request, "overview_top.html", top=[listed(session) for session in known])
 
 
 # -- now
@@ -120,10 +122,10 @@ def _now(request: Request, h: Hansard, now: datetime) -> dict[str, Any]:
     last_active = max((item.session.ended_at for item in sessions if item.session.ended_at), default=None)
     return {
         "glances": summary_cards(h, zone, settings.timezone, now, last_active),
-        "sparks": _sparks(request, h, now),
+        "sparks": draw_sparklines(request, h, now),
         "listed": sessions,
         "live": sum(item.live_at is not None for item in sessions),
-        "pinned": [_listed(session, None) for session in h.sessions("is:pinned", limit=_PINNED).sessions],
+        "pinned": [listed(session) for session in h.sessions("is:pinned", limit=_PINNED).sessions],
         "block": block_of(current, zone, now),
         "budgets": [
             budget_of(item, request.app.state.engines.names)
@@ -132,7 +134,7 @@ def _now(request: Request, h: Hansard, now: datetime) -> dict[str, Any]:
     }
 
 
-def _sparks(request: Request, h: Hansard, now: datetime) -> tuple[Markup, Markup, Markup]:
+def draw_sparklines(request: Request, h: Hansard, now: datetime) -> tuple[Markup, Markup, Markup]:
     """The last days, weeks and months, or those up to the last usage if this week has none."""
     state = request.app.state
     today = state.zone.local(now).date()
@@ -154,18 +156,18 @@ def _sessions(h: Hansard, now: datetime) -> list[ListedSession]:
     recent = h.sessions(limit=_RECENT).sessions
     known = {session.session_id for session in recent}
     others = [h.session(session_id) for session_id in list(live)[:_RECENT] if session_id not in known]
-    listed = [_listed(session, live.get(session.session_id)) for session in (*recent, *others) if not session.debris]
-    return sorted(listed, key=lambda item: item.live_at is None)
+    found = [listed(session, live.get(session.session_id)) for session in (*recent, *others) if not session.debris]
+    return sorted(found, key=lambda item: item.live_at is None)
 
 
-def _listed(session: Session, live_at: datetime | None) -> ListedSession:
+def listed(session: Session, live_at: datetime | None = None) -> ListedSession:
     return ListedSession(session, listed_cost(session), live_at)
 
 
 # -- charts
 
 
-def _charts(request: Request, h: Hansard, now: datetime, chosen: Chosen) -> dict[str, Any]:
+def draw_charts(request: Request, h: Hansard, now: datetime, chosen: Chosen) -> dict[str, Any]:
     """Both charts, cached until the store or the day changes."""
     kept, known = request.app.state.cache, (h.state(), request.app.state.zone.local(now).date())
     year = kept.answer(("year", *known, chosen.request), lambda: _year(request, h, now, chosen))
@@ -186,7 +188,7 @@ def _hours(request: Request, h: Hansard, now: datetime) -> dict[str, Any]:
 
 def _choices(name: str, chosen: Chosen, choices: dict[str, str]) -> list[Choice]:
     current = getattr(chosen.request, name)
-    default = getattr(OverviewRequest(), name)
+    default = getattr(type(chosen.request)(), name)
     return [
         Choice(words, chosen.address(**{name: None if key == default else key}), key == current)
         for key, words in choices.items()
@@ -227,7 +229,7 @@ def _year(request: Request, h: Hansard, now: datetime, chosen: Chosen) -> dict[s
         "year": chart,
         "year_words": f"{total} on {many(busy, 'day')}",
         "shades": shades(),
-        "heats": _choices("heat", chosen, _HEATS),
+        "heats": _choices("heat", chosen, chosen.request.heats),
     }
 
 
@@ -252,6 +254,7 @@ def _spending(request: Request, h: Hansard, now: datetime, chosen: Chosen) -> di
         last = zone.local(at).date()  # the last days in which there was any
         report = used(last)
     first = last - _DAY * (days - 1)
+    team = request.app.state.team is not None
     when = {"since": first.isoformat(), "until": None if last == today else last.isoformat()}
     measure = measure_of(report) if report.rows else Measure(is_money=True)
     drawn = draw_spending(
@@ -259,16 +262,16 @@ def _spending(request: Request, h: Hansard, now: datetime, chosen: Chosen) -> di
         last,
         request.app.state.engines.names,
         measure=measure,
-        explain=lambda by, key: place("/explain", by=",".join(by), key=key, **when),
+        explain=lambda by, key: None if team else place("/explain", by=",".join(by), key=key, **when),
         span=(first, last),
     )
     return {
         "spending": drawn,
         "spent": row_cost(report.totals),
-        "spent_href": place("/explain", by="total", **when) if report.rows else None,
+        "spent_href": place("/explain", by="total", **when) if report.rows and not team else None,
         "spent_in": f"{days} days" + ("" if last == today else f" up to {date_text(last)}"),
         "measure": measure,
-        "splits": _choices("split", chosen, _SPLITS),
+        "splits": _choices("split", chosen, chosen.request.splits),
         "spans": _choices("days", chosen, _SPANS),
         "usage_href": place(
             "/usage", by="day", stack=chosen.request.split, **({"range": f"{days}d"} if last == today else when)

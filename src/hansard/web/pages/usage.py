@@ -19,9 +19,11 @@ from hansard.render.html.escaping import cut_line
 from hansard.render.html.tables import draw_table
 from hansard.render.reports import data_words, gap_length, grouped, marked_notes, rate_cells
 from hansard.render.series import STEPS, Measure, measure_of
+from hansard.team.usage import OFFERED
 from hansard.web.caches import shared, without_time
 from hansard.web.page_request import RANGES, Choice, sort_links
-from hansard.web.report_request import MEASURES, STACKS, parse_usage_page
+from hansard.web.parameters import NARROWING
+from hansard.web.report_request import MEASURES, STACKS, TEAM_STACKS, parse_usage_page
 from hansard.web.report_table import make_table
 from hansard.web.responses import engine_route, page, stream_page
 from hansard.web.summary_cards import active_block, budget_of
@@ -52,6 +54,8 @@ _READY = (
     ("session",),
     ("project",),
     ("model",),
+    ("person",),
+    ("machine",),
     ("client",),
     ("agent",),
     ("branch",),
@@ -111,7 +115,8 @@ async def show(request: Request) -> Response:
         span=wish.span,
         zone=zone.name,
         earlier=latest is not None,
-        is_narrowed=wish.has("project", "model", "q", "match", "mode", "work") or not (wish.span.name or latest),
+        is_narrowed=wish.has("project", "model", "q", "match", "mode", "work", *(NARROWING if wish.team else ()))
+        or not (wish.span.name or latest),
         **_choices(wish, has_groups=bool(request.app.state.engines.settings.groups)),
     )
 
@@ -140,14 +145,16 @@ def _command(wish: Wish) -> str:
     order = ["--sort", str(asked.sort), "--order", "asc" if asked.ascending else "desc"]
     work = ["--work"] if asked.work else []
     values = [asked.query] if asked.query else []
-    return wish.command("usage", "--by", ",".join(asked.by), then=[*work, *order], values=values)
+    words = ("team", "usage") if wish.team else ("usage",)
+    return wish.command(*words, "--by", ",".join(asked.by), then=[*work, *order], values=values)
 
 
 # -- what can be chosen
 
 
 def _choices(wish: Wish, *, has_groups: bool) -> dict[str, Any]:
-    offered = {name: words for name, words in DIMENSIONS.items() if has_groups or name != "group"}
+    dimensions = OFFERED if wish.team else DIMENSIONS
+    offered = {name: words for name, words in dimensions.items() if has_groups or name != "group"}
     fresh: dict[str, Any] = {"skip": None, "sort": None, "order": None}
     return {
         "reports": [
@@ -170,7 +177,8 @@ def _choices(wish: Wish, *, has_groups: bool) -> dict[str, Any]:
 
 def _stacks(wish: Wish, shown: str) -> list[Choice]:
     return [
-        Choice(f"By {name}" if name != "none" else "Total", wish.address(stack=name), shown == name) for name in STACKS
+        Choice(f"By {name}" if name != "none" else "Total", wish.address(stack=name), shown == name)
+        for name in (TEAM_STACKS if wish.team else STACKS)
     ]
 
 
@@ -223,8 +231,8 @@ def _step(wish: Wish, report: UsageReport) -> str:
 
 
 def _blocks(h: Hansard, wish: Wish, request: Request) -> dict[str, Any]:
-    """For a report by blocks: the active one with its projection, and the gaps before the others."""
-    if wish.request.by != ("block",):
+    """For a report by blocks: the active one with its projection, and the gaps before the others; of one person's only."""
+    if wish.request.by != ("block",) or wish.team:
         return {"block": None, "pauses": {}}
     now = wish.now
     asked = same_for(BlocksRequest, wish.request, mode=wish.request.mode)

@@ -8,6 +8,7 @@ const path = (id, ...rest) => ["/api/sessions", ...[id, ...rest].map(encodeURICo
 
 export function startSelection(list, current) {
   const bar = document.getElementById("selection");
+  if (!bar) return; // sessions of a team's database
   const chosen = new Set();
   let anchor = null; // where a range begins
   const rows = () => [...list.querySelectorAll("[data-session]")];
