@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hansard.audit.commands import read_commands
 from hansard.audit.paths import Scene
 from hansard.audit.rules import CATEGORIES, RULES, SEVERITIES, judge_commands
+from hansard.shell.commands import read_commands
 
 SCENE = Scene("/home/ada/shop", ("/home/ada/shop",), "/home/ada/.claude")
 EXAMPLES = [(rule.name, text) for rule in RULES for text in rule.examples]

@@ -43,6 +43,35 @@ def test_commands_tell_what_they_write() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("command", "writes", "outputs"),
+    [
+        ("git commit -m 'x > y'", {}, []),
+        ("git commit -m \"$(cat <<'EOF'\na -> b > c\nEOF\n)\" 2>/dev/null", {}, []),
+        ("cd a; cd b; echo z > c", {}, ["/p/a/b/c"]),
+        ("(cd sub && echo 1 > f); echo 2 > g", {}, ["/p/sub/f", "/p/g"]),
+        ("cd sub | true; ls > g", {}, ["/p/g"]),
+        ("ls | while read f; do cd d; ls > f; done; ls > g", {}, ["/p/d/f", "/p/g"]),
+        ('cd "$(mktemp -d)" && ls > f; ls > /p/g', {}, ["/p/g"]),
+        ("mkdir -p d && echo 'one' > d/f && echo 'two' >> d/g", {"/p/d/f": ["one"], "/p/d/g": ["two"]}, []),
+        ("cat > f <<A && cat > g <<B\n1\nA\n2\n3\nB\n", {"/p/f": ["1"], "/p/g": ["2", "3"]}, []),
+        ("cat <<'E' | sudo tee f >/dev/null\n1\nE", {"/p/f": ["1"]}, []),
+        ("python3 - > out <<'E'\nprint(1 > 2)\nE", {}, ["/p/out"]),
+        ("cat > s.sh <<'E'\necho 'in' > t\nE\nbash s.sh", {"/p/s.sh": ["echo 'in' > t"]}, ["/p/t"]),
+        ("docker exec box sh -c 'ls > /p/f'; ssh host 'ls > /p/g'", {}, []),
+    ],
+)
+def test_what_commands_write_where(command: str, writes: dict[str, list[str]], outputs: list[str]) -> None:
+    read = read_command(command, "/p")
+    assert (dict(read.writes), read.outputs) == (writes, outputs)
+
+
+def test_folders_of_worktrees_and_edits() -> None:
+    read = read_command("cd /w && git -C repo worktree add -b topic ../topic; sed -i s/a/b/ x.py", "/p")
+    assert (read.worktrees, read.edited) == (["/w/topic"], ["/w/s/a/b", "/w/x.py"])
+    assert [item.path for item in read.substitutions] == ["/w/x.py"]
+
+
 def test_here_documents_are_edits(shop: Workshop, h: Hansard) -> None:
     writer = shop.session("Write it with the shell")
     shop.type("tide.py", PARSER)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from hansard.audit.commands import join
+from hansard.shell.commands import join
 
 PathKind = Literal[
     "root", "home", "above", "project", "inside", "temporary", "client", "device", "system", "outside", "unknown"

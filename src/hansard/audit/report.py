@@ -9,8 +9,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from hansard.audit.calls import SeenCall, read_calls
-from hansard.audit.commands import Command, read_commands
-from hansard.audit.operations import addresses, file_uses, host_of, is_local, is_private
 from hansard.audit.paths import Scene
 from hansard.audit.rules import BY_NAME, VERSION, Risk, judge_commands, judge_file
 from hansard.audit.scope import Scope
@@ -36,6 +34,8 @@ from hansard.model.store_requests import AuditRequest
 from hansard.model.time import from_milliseconds
 from hansard.model.tools import mcp_parts
 from hansard.query.duplicates import count_calls
+from hansard.shell.commands import Command, read_commands
+from hansard.shell.operations import addresses, file_uses, host_of, is_local, is_private
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader

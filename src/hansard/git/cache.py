@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hansard.git.commits import CommitWork
     from hansard.git.edits import CallWrites
 
-_VERSION = 4
+_VERSION = 5
 _BLAMES = 500  # cached files
 _TABLES = """
 CREATE TABLE calls (

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _PROMPT = 300  # characters
 _DETAILS = (
-    "SELECT c.id, o.tool_use_id, c.part, t.root, t.path, t.generation, coalesce(b.n, 0), coalesce(s.title, ''), m.model, t.id = s.transcript"
+    "SELECT c.id, o.tool_use_id, c.part, t.client, t.root, t.path, t.generation, coalesce(b.n, 0), coalesce(s.title, ''), m.model, t.id = s.transcript"
     f" FROM json_each(?) w CROSS JOIN tool_calls c ON c.id = w.value CROSS JOIN tool_calls o ON o.id = c.id - c.part CROSS JOIN transcripts t ON t.id = c.id >> {OFFSET_BITS}"
     " LEFT JOIN sessions s ON s.session_id = t.session_id LEFT JOIN blocks b ON b.id = c.id LEFT JOIN messages m ON m.id = c.message_id"
 )
@@ -85,12 +85,13 @@ class Describer:
         self, number: int, source: Source, row: Any, lines: int, added: int, shells: Iterable[tuple[int, int]]
     ) -> RecordedEdit:
         call = source.call
-        _, tool_use_id, part, root, transcript, generation, block, title, model, is_main = row
+        _, tool_use_id, part, client, root, transcript, generation, block, title, model, is_main = row
         spent = self._cost(call.session_id, call.id, shells)
         turn, prompt = self._turn(call.session_id, call.agent_id, call.id, is_main=bool(is_main))
         return RecordedEdit(
             number=number,
             session_id=call.session_id,
+            client=client,
             title=title,
             agent_id=call.agent_id,
             turn=turn,

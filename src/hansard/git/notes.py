@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 NOTES = "refs/notes/ai"
 _CLAIMED = ("exact", "moved", "partial")
+_TOOLS = {"claude-code": "claude"}  # clients that git-ai calls by another name
 
 
 def note_commit(threads: ThreadStore, cache: EditCache, commit: str, folder: str, version: str, *, write: bool) -> str:
@@ -43,9 +44,10 @@ def make_note(report: CommitReport, version: str) -> str:
         for line in file.lines:
             if line.certainty in _CLAIMED and line.edit is not None:
                 edit = edits[line.edit]
-                session = f"s_{_short('claude', edit.session_id)}"
+                tool = _TOOLS.get(edit.client, edit.client)
+                session = f"s_{_short(tool, edit.session_id)}"
                 lines.setdefault(f"{session}::t_{_short(edit.session_id, str(edit.turn))}", []).append(line.number)
-                agent = {"tool": "claude", "id": edit.session_id, "model": edit.model or "unknown"}
+                agent = {"tool": tool, "id": edit.session_id, "model": edit.model or "unknown"}
                 sessions.setdefault(session, {"agent_id": agent, "human_author": report.commit.author})
         if lines:
             name = f'"{file.path}"' if " " in file.path else file.path

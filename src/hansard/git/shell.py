@@ -4,33 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from msgspec import Struct
 
-_LONGEST_COMMAND = 1 << 20  # characters of a command that are examined
+from hansard.shell.commands import Command, join, read_commands
+from hansard.shell.runners import RUNNERS
+
+_LONGEST_OUTPUT = 1 << 20  # characters of an output that are examined
 _MOST_NAMES = 64
-_HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)([A-Za-z_][A-Za-z0-9_]{0,60})\1")
-_TARGET = re.compile(r">>?[ \t]*(\"[^\"\n]{1,1000}\"|'[^'\n]{1,1000}'|[^\s;&|<>()'\"]{1,1000})")
-_TEE = re.compile(r"\btee[ \t]+(?:-a[ \t]+)?(\"[^\"\n]{1,1000}\"|'[^'\n]{1,1000}'|[^\s;&|<>()'\"]{1,1000})")
-_ECHO = re.compile(r"^[ \t]*echo[ \t]+(?:-e[ \t]+)?(?:'([^'\n]{1,2000})'|\"([^\"\n$`\\]{1,2000})\")[ \t]*>>?")
-_CD = re.compile(r"^[ \t]*cd[ \t]+(\"[^\"\n]{1,1000}\"|'[^'\n]{1,1000}'|[^\s;&|<>()'\"]{1,1000})[ \t]*(?:&&|;|$)")
+_ECHO = re.compile(r"echo[ \t]+(?:-e[ \t]+)?(?:'([^'\n]{1,2000})'|\"([^\"\n$`\\]{1,2000})\")[ \t]*>>?")
 _NAME = re.compile(r"[\w@+./-]{1,300}")
 _EDITS = re.compile(
     r"\bsed\b[^|;&\n]{0,300}\s(?:-i|--in-place)|\bperl\b[^|;&\n]{0,100}\s-\w{0,4}i|\bpatch\b|\bgit apply\b|write_text|writeFile|\bopen\("
 )
-_PART = re.compile(r"(?:'[^']*+'|\"(?:\\.|[^\"\\])*+\"|\\.|[^;|\n&]|&(?!&))++", re.DOTALL)
 _COMMITS = re.compile(r"\bgit\b[^\n;&|]{0,300}?\s(?:commit|merge|cherry-pick|revert|rebase|am|pull)\b")
 _MADE = re.compile(r"^\[[^\]\n]{1,200}? ([0-9a-f]{7,40})\] ([^\n]{0,300})", re.MULTILINE)
-
-
-_WORKTREE = re.compile(
-    r"\bgit\b[^\n;&|]{0,200}?\sworktree[ \t]+add(?:[ \t]+(?:-b|-B|--reason)[ \t]+\S{1,200}|[ \t]+-\S{1,200}){0,6}"
-    r"[ \t]+(\"[^\"\n]{1,1000}\"|'[^'\n]{1,1000}'|[^\s;&|<>()'\"-][^\s;&|<>()'\"]{0,1000})"
-)
-_REPLACES = re.compile(r"\b(?:sed|perl)\b")
 _FLAGS = re.compile(r"[gIimp0-9]{0,6}[ \t]*(?:[;}]|$)")
 _MARKS = frozenset("/|#,@!:~%")
 _REFERENCE = re.compile(r"\\([1-9])|\\.|&")
@@ -66,82 +56,89 @@ class ShellCommand(NamedTuple):
     worktrees: list[str]
 
 
-def read_command(command: str, cwd: str) -> ShellCommand:
-    """What a command writes, and which other files it may change."""
-    command = command[:_LONGEST_COMMAND]
+def read_command(text: str, cwd: str) -> ShellCommand:
+    """What a command line writes, and which other files it may change."""
     writes: list[ShellWrite] = []
-    rest: list[str] = []
-    parts: list[str] = []
-    plain: list[str] = []
-    lines = command.split("\n")
-    folder = cwd
-    number = 0
-    while number < len(lines):
-        line = lines[number]
-        number += 1
-        rest.append(line)
-        if (moved := _CD.match(line)) is not None:
-            folder = _join(folder, _bare(moved[1]))
-        target = _TEE.search(line) or _TARGET.search(line)
-        echoed = _ECHO.match(line)
-        if echoed is not None and target is not None:
-            writes.append(ShellWrite(_join(folder, _bare(target[1])), [echoed[1] or echoed[2] or ""]))
-        bodies: list[str] = []
-        for found in _HEREDOC.finditer(line):
-            end = number
-            while end < len(lines) and lines[end].strip() != found[2]:
-                end += 1
-            body = lines[number:end]
-            number = min(end + 1, len(lines))
-            if target is not None and body:
-                writes.append(ShellWrite(_join(folder, _bare(target[1])), body))
-            else:
-                bodies += body  # a script: it may change what it names
-        if bodies:
-            parts.append("\n".join([line, *bodies]))
+    outputs: list[str] = []
+    scripts: list[str] = []
+    edited: list[str] = []
+    substitutions: list[Substitution] = []
+    worktrees: list[str] = []
+    commits = False
+    for command in read_commands(text, cwd or None).found:
+        if command.host or command.is_contained:
+            continue
+        lines = _copied(command, text)
+        targets = [path for path in _paths(command.folder, _targets(command)) if path != "/dev/null"]
+        if lines is None:
+            outputs += targets
         else:
-            plain.append(line)
-        rest += bodies
-    parts += _PART.findall("\n".join(plain))
-    scripts = [part for part in parts if _EDITS.search(part) is not None]
+            writes += [ShellWrite(path, lines) for path in targets]
+        words = [command.name, *command.args]
+        said = " ".join(words) + (f"\n{command.stdin}" if lines is None and command.stdin else "")
+        commits = commits or _COMMITS.search(said) is not None
+        if _EDITS.search(said) is not None:
+            scripts.append(said)
+            names = (name[0] for name in _NAME.finditer(said))
+            edited += _paths(command.folder, (name for name in names if "." in name.strip(".") or "/" in name))
+        if command.name not in RUNNERS:  # what these run follows as a command of its own
+            substitutions += _replaced(words, command.folder)
+        worktrees += _worktree(command)
     known = {item.path for item in writes}
-    outputs = [
-        path
-        for part in parts
-        for found in (*_TEE.finditer(part), *_TARGET.finditer(part))
-        if (path := _join(folder, _bare(found[1]))) != "/dev/null" and path not in known
-    ]
-    script = "\n".join(scripts)
-    edited = [_join(folder, name[0]) for name in _NAME.finditer(script) if "." in name[0].strip(".") or "/" in name[0]]
-    said = "\n".join(rest)
     return ShellCommand(
         writes,
-        list(dict.fromkeys(outputs))[:_MOST_NAMES],
+        [path for path in dict.fromkeys(outputs) if path not in known][:_MOST_NAMES],
         list(dict.fromkeys(edited))[:_MOST_NAMES],
-        script[:_LONGEST_SCRIPT],
-        _COMMITS.search(said) is not None,
-        list(_substitutions(said, folder)) if edited and _REPLACES.search(said) is not None else [],
-        [_join(folder, _bare(found[1])) for found in _WORKTREE.finditer(said)],
+        "\n".join(dict.fromkeys(scripts))[:_LONGEST_SCRIPT],
+        commits,
+        substitutions,
+        worktrees,
     )
 
 
-def _substitutions(said: str, folder: str) -> Iterator[Substitution]:
-    """What the commands of a line replace in files."""
-    words = shlex.shlex(said[:_LONGEST_SCRIPT], posix=True, punctuation_chars=";&|\n")
-    words.whitespace, words.whitespace_split, words.commenters = " \t", True, ""
-    command: list[str] = []
-    try:
-        for word in [*words, ";"]:
-            if not word or word.strip(";&|\n"):
-                command.append(word)
-                continue
-            yield from _replaced(command, folder)
-            command = []
-    except ValueError:  # quotes that do not end
-        return
+def _paths(folder: str | None, names: Iterable[str]) -> list[str]:
+    """Names as paths, without those whose folder is unknown."""
+    return [path for name in names if (path := join(folder, name)) is not None]
 
 
-def _replaced(command: list[str], folder: str) -> Iterator[Substitution]:
+def _targets(command: Command) -> list[str]:
+    """The files that get the output of a command."""
+    redirected = [name for name in command.writes if not name.startswith((">(", "&"))]
+    return redirected + (command.operands if command.name == "tee" else [])
+
+
+def _copied(command: Command, text: str) -> list[str] | None:
+    """The lines that a command copies from the command line to its output; None if it makes others."""
+    if command.name == "echo":
+        echoed = _ECHO.match(text, command.start, command.end)
+        return None if echoed is None else [echoed[1] or echoed[2]]
+    source = command
+    if command.name == "tee" and not command.stdin and command.feeds:
+        source = command.feeds[-1]
+    if (
+        not source.stdin
+        or source.name not in ("cat", "tee")
+        or (source.name == "cat" and source.args not in ((), ("-",)))
+    ):
+        return None
+    return source.stdin.split("\n")
+
+
+def _worktree(command: Command) -> list[str]:
+    """The folder that `git worktree add` makes."""
+    folder, words = command.folder, list(command.args)
+    if command.name == "git" and words[:1] == ["-C"] and len(words) > 1:
+        folder, words = join(folder, words[1]), words[2:]
+    if command.name != "git" or words[:2] != ["worktree", "add"]:
+        return []
+    words = words[2:]
+    while words and words[0].startswith("-"):
+        words = words[2 if words[0] in ("-b", "-B", "--reason") else 1 :]
+    return _paths(folder, words[:1])
+
+
+def _replaced(command: list[str], folder: str | None) -> Iterator[Substitution]:
+    """What `sed` or `perl` replaces in files."""
     names = [number for number, word in enumerate(command) if os.path.basename(word) in ("sed", "perl")]
     if not names:
         return
@@ -153,11 +150,12 @@ def _replaced(command: list[str], folder: str) -> Iterator[Substitution]:
     scripts = {word: found for word in words if not word.startswith("-") and (found := list(_parts(word)))}
     files = [word for word in words if word and not word.startswith("-") and word not in scripts]
     is_named = files and not any(set(name) & set("*?[{$`(") for name in files)
+    paths = _paths(folder, files) if is_named else [""]
     for old, new, mark in [part for found in scripts.values() for part in found][:_MOST_SCRIPTS]:
         pattern = _pattern(old, is_extended=is_extended)
         if pattern is not None:
-            for name in files if is_named else [""]:
-                yield Substitution(_join(folder, name) if name else "", pattern, _template(new, mark))
+            for path in paths:
+                yield Substitution(path, pattern, _template(new, mark))
 
 
 def _parts(script: str) -> Iterator[tuple[str, str, str]]:
@@ -243,12 +241,4 @@ def _template(text: str, mark: str) -> str:
 
 def made_commits(output: str) -> list[tuple[str, str]]:
     """The hashes and subjects that `git commit` printed."""
-    return [(found[1], found[2]) for found in _MADE.finditer(output[:_LONGEST_COMMAND])]
-
-
-def _bare(word: str) -> str:
-    return word[1:-1] if word[:1] in ("'", '"') else word
-
-
-def _join(folder: str, path: str) -> str:
-    return os.path.normpath(os.path.join(folder or "/", path)).replace(os.sep, "/")
+    return [(found[1], found[2]) for found in _MADE.finditer(output[:_LONGEST_OUTPUT])]

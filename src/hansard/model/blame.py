@@ -60,6 +60,7 @@ class RecordedEdit(Struct, frozen=True):
 
     number: int  # index in the report's list
     session_id: str
+    client: str
     title: str  # of the session
     agent_id: str  # empty: the session's own thread
     turn: int | None  # None: not shown in the session's thread

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,10 +16,13 @@ from hansard.clients.codex.client import Codex
 from hansard.clients.codex.decode import Memory, decode
 from hansard.clients.patches import patch_of, read_patch
 from hansard.engine import Hansard
+from hansard.git.attribution import read_note
 from hansard.query.duplicates import REPEATED, find_repeated_work, once
 from hansard.render.format import listed_cost, session_cost
 from tests.clients.codex.history import CHILD, FORK, LATER, OLDEST, PATCH, THREAD, Rollout, main_thread, uuid7, write
 from tests.clients.folding import fold_bytes, spent
+
+GIT = shutil.which("git") or ""
 
 
 @pytest.fixture
@@ -125,6 +129,19 @@ def test_a_patch_of_several_files_is_one_call(store: Hansard) -> None:
     assert [(one.tool, one.added, one.block, one.tool_use_id) for one in history.page.calls] == [
         ("apply_patch", 1, call.block, call.tool_use_id)
     ]
+
+
+def test_a_note_on_a_commit_names_the_client(store: Hansard, tmp_path: Path) -> None:
+    repository = tmp_path / "tides"
+    repository.mkdir()
+    (repository / "tides.py").write_text('HIGH = "17:40"\nLOW = "05:12"\n')
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "Tides"]):
+        subprocess.run(
+            [GIT, "-c", "user.name=Mira", "-c", "user.email=mira@example.invalid", "-C", str(repository), *words],
+            check=True,
+        )
+    (mark,) = read_note(store.git_note("HEAD", str(repository)), "HEAD")
+    assert (mark.tool, mark.value, mark.path) == ("codex", THREAD, "tides.py")
 
 
 def test_tokens_are_those_of_each_answer() -> None:

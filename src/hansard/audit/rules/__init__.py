@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
-from hansard.audit.commands import Command, Commands
-from hansard.audit.operations import FileUse
 from hansard.audit.paths import Scene
 from hansard.audit.rules import access, agents, deleting, gitting, remote
 from hansard.audit.rules.table import BY_NAME, CATEGORIES, RULES, SEVERITIES, VERSION, Rule
+from hansard.shell.commands import Command, Commands
+from hansard.shell.operations import FileUse
 
 __all__ = ["BY_NAME", "CATEGORIES", "RULES", "SEVERITIES", "VERSION", "Risk", "Rule", "judge_commands", "judge_file"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hansard.audit.commands import Command
-from hansard.audit.operations import FileUse, file_uses
 from hansard.audit.paths import Scene, is_agent_settings, is_history, is_startup_file, private_file, secret_file
+from hansard.shell.commands import Command
+from hansard.shell.operations import FileUse, file_uses
 
 Found = Iterator[tuple[str, str]]
 

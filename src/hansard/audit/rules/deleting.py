@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hansard.audit.commands import Command
 from hansard.audit.paths import Scene, is_build_output, is_history
+from hansard.shell.commands import Command
 
 Found = Iterator[tuple[str, str]]
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from hansard.audit.commands import Command
 from hansard.audit.paths import Scene
 from hansard.audit.rules.deleting import judge_tree
+from hansard.shell.commands import Command
 
 Found = Iterator[tuple[str, str]]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from hansard.audit.commands import Command
-from hansard.audit.operations import addresses, file_uses, is_local, uploaded
 from hansard.audit.paths import Scene, private_file, secret_file
-from hansard.audit.runners import POWERSHELLS, SHELLS
+from hansard.shell.commands import Command
+from hansard.shell.operations import addresses, file_uses, is_local, uploaded
+from hansard.shell.runners import POWERSHELLS, SHELLS
 
 Found = Iterator[tuple[str, str]]
 

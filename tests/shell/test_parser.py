@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.audit.commands import Command, read_commands
-from hansard.audit.shell import parse
+from hansard.shell.commands import Command, read_commands
+from hansard.shell.parser import parse
 
 
 def ran(text: str) -> list[str]:
@@ -132,6 +132,7 @@ def test_what_does_not_end_is_said(text: str) -> None:
         "a " * 50_000,
         "if " * 3000,
         "<<" * 2000,
+        "a <<E " * 20_000,
         "sudo " * 500 + "a",
     ],
 )  # fmt: skip

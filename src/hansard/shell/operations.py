@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from hansard.audit.commands import Command
+from hansard.shell.commands import Command
 
 Verb = Literal["read", "write", "delete"]
 

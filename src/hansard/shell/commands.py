@@ -10,9 +10,9 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hansard.audit.runners import RUNNERS, SHELLS, Run
-from hansard.audit.shell import parse
-from hansard.audit.shell_syntax import Group, Pipeline, Redirect, Simple
+from hansard.shell.parser import parse
+from hansard.shell.runners import RUNNERS, SHELLS, Run
+from hansard.shell.syntax import Group, Pipeline, Redirect, Simple
 
 _DEEPEST = 6  # command lines inside of command lines
 _MOST_COMMANDS = 5_000
@@ -148,8 +148,8 @@ class _Walk:
         made: list[Command] = []
         for pipeline in pipelines:
             former = context.feeds
-            for stage in pipeline.stages:
-                found = self.stage(stage, context, span)
+            for stage in pipeline.stages:  # each is a process of its own if there are several
+                found = self.stage(stage, context.copy() if len(pipeline.stages) > 1 else context, span)
                 made += found
                 context.feeds = (*context.feeds, *found)
             context.feeds = former
@@ -245,7 +245,7 @@ class _Walk:
         started = args[0] if name in SHELLS and args else words[0]
         if self._written and (script := self._written.pop(join(context.folder, started) or started, "")):
             return self.unwrap(Run(script=script, keeps=True), name, args, made, context, span)
-        if name in ("cd", "pushd", "set-location", "chdir") and not context.feeds:
+        if name in ("cd", "pushd", "set-location", "chdir"):
             target = next((arg for arg in args if arg[:1] != "-"), "~")
             context.folder = join(context.folder, target)
         elif name in ("export", "declare", "local", "readonly", "typeset"):

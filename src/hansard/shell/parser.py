@@ -6,10 +6,11 @@ PowerShell is read by the same grammar, with its own escape character.
 
 from __future__ import annotations
 
-from hansard.audit.shell_syntax import Group, Pipeline, Redirect, Script, Simple, Word
-from hansard.audit.shell_words import DEEPEST, Stop, WordReader
+from hansard.shell.syntax import Group, Pipeline, Redirect, Script, Simple, Word
+from hansard.shell.words import DEEPEST, Stop, WordReader
 
-LONGEST = 1 << 18  # characters of a command that are parsed
+LONGEST = 1 << 20  # characters of a command that are parsed
+_MOST_SCANNED = 8 << 20  # characters, to find where here-documents begin
 _SEPARATORS = ("&&", "||", ";;&", ";;", ";&", "|&", ";", "&", "|", "\n")
 _REDIRECTS = ("<<<", "<<-", "<<", "<>", "<&", ">>", ">&", ">|", "&>>", "&>", "<", ">")
 _OPENERS = {"if": "fi", "while": "done", "until": "done", "{": "}"}
@@ -335,6 +336,9 @@ class _Parser(WordReader):
             elif sign in "'\"":
                 quote = sign
             elif sign == "\n":
-                return place + 1
+                break
             place += 1
-        return None
+        self.scanned += place - self.at
+        if self.scanned > _MOST_SCANNED:
+            raise Stop
+        return place + 1 if place < len(self.text) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hansard.audit.shell_syntax import Pipeline, Word
+from hansard.shell.syntax import Pipeline, Word
 
 DEEPEST = 12  # substitutions and compound commands inside of each other
 META = frozenset(" \t\r\n;&|<>()")
@@ -23,7 +23,7 @@ _ESCAPES = {
 
 
 class Stop(Exception):
-    """The limit of words or depth was reached."""
+    """A limit of words, depth or work was reached."""
 
 
 class WordReader:
@@ -37,6 +37,7 @@ class WordReader:
         self.depth = 0
         self.words = 0
         self.bodies: tuple[int, int] | None = None  # of the line: where they end and begin
+        self.scanned = 0
 
     def read_list(self, closers: frozenset[str]) -> list[Pipeline]:
         """Pipelines up to a closing word or bracket, which is taken."""
@@ -45,7 +46,7 @@ class WordReader:
     def inside(self, text: str) -> WordReader:
         """A reader for a text inside of this one."""
         reader = type(self)(text, self.escape)
-        reader.depth, reader.words = self.depth + 1, self.words
+        reader.depth, reader.words, reader.scanned = self.depth + 1, self.words, self.scanned
         return reader
 
     def script(self) -> list[Pipeline]:
