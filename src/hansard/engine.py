@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from hansard import __version__
 from hansard.clients import CLAUDE_CODE, client_of
 from hansard.clients.roots import open_roots
-from hansard.errors import StoreBusy, StoreCorrupt, UsageError
+from hansard.errors import HansardError, StoreBusy, StoreCorrupt, UsageError
 from hansard.model.gate import release, verbatim
 from hansard.model.questions import takes
 from hansard.query.reader import Reader
@@ -119,6 +119,8 @@ else:
     model = hansard.model
 
 Progress = Callable[[int, int], None]  # done, total
+_SEARCHED_AT_ONCE = 32 << 20  # bytes: so much is searched for secrets even if only some sessions are asked for
+_SCAN_SECONDS = 10.0  # for another scan to end
 
 
 def open(  # noqa: A001 - `hansard.open()` is how the library is entered
@@ -529,11 +531,19 @@ class Hansard(Store):
         progress: Progress | None = None,
         is_stopped: Callable[[], bool] = lambda: False,
         wait_seconds: float = 0.0,
+        sessions: Collection[str] | None = None,
     ) -> model.secrets.ScanReport:
-        """Search what is new in the record for secrets; with `full`, all of it again."""
+        """Search what is new in the record for secrets; with `full`, all of it again.
+
+        Of `sessions`, given by their ids, only the transcripts, unless little more is new.
+        """
+        logs: Collection[int] | None = None
+        if sessions is not None and hansard.secrets.counts.count_unscanned(self.home, self.record) > _SEARCHED_AT_ONCE:
+            logs = hansard.secrets.counts.transcripts_of(self.reader, sessions)
         _ = self.record  # raises a clear error if there is none
-        scan = hansard.secrets.scan.scan
-        return scan(self.home, full=full, progress=progress, is_stopped=is_stopped, wait_seconds=wait_seconds)
+        return hansard.secrets.scan.scan(
+            self.home, full=full, progress=progress, is_stopped=is_stopped, wait_seconds=wait_seconds, logs=logs
+        )
 
     @takes(lambda: model.store_requests.SecretsRequest)
     def secrets(self, request: model.store_requests.SecretsRequest) -> model.secrets.SecretPage:
@@ -748,10 +758,16 @@ class Hansard(Store):
         chosen = self.sessions(limit=None).sessions if request.sessions is None else request.sessions
         sessions = [self.session(item) if isinstance(item, str) else item for item in chosen]
         if redact is not None:  # their titles become names of files
+            with contextlib.suppress(HansardError, OSError):  # what was not searched is said
+                ids = None if request.sessions is None else [session.session_id for session in sessions]
+                self.scan_secrets(sessions=ids, wait_seconds=_SCAN_SECONDS)
             sessions = [release(session, redact) for session in sessions]
-        return hansard.export.run.export(
+        done = hansard.export.run.export(
             store, request, sessions, home=self.home, roots=self.roots, names=self.project_names()
         )
+        if redact is None:
+            return done
+        return replace(done, unscanned_bytes=hansard.secrets.counts.count_unscanned(self.home, self.record))
 
     @takes(lambda: model.store_requests.TeamPushRequest)
     def push_team(self, request: model.store_requests.TeamPushRequest) -> hansard.team.push.PushReport:
@@ -919,7 +935,11 @@ class Hansard(Store):
         `as_synced`: the sources as the last `sync()` found them, if it found nothing new; otherwise they are walked again.
         """
         walks = self._walks if as_synced else {}
-        return hansard.query.health.read_status(self.reader, self._record_or_none(), self.home, self.roots, walks=walks)
+        record = self._record_or_none()
+        answer = hansard.query.health.read_status(self.reader, record, self.home, self.roots, walks=walks)
+        if record is None:
+            return answer
+        return replace(answer, unscanned_bytes=hansard.secrets.counts.count_unscanned(self.home, record))
 
     def doctor(self) -> hansard.query.health.Diagnosis:
         """The store's health, permissions, issues and drift."""

@@ -162,6 +162,17 @@ def test_the_daily_run(run: Run, root: Path) -> None:
     assert "Last run just now." in run("guard").stdout
 
 
+def test_the_daily_run_searches_for_secrets(run: Run, root: Path) -> None:
+    run("sync")
+    before = json.loads(run("status", "--json").stdout)["unscanned_bytes"]
+    assert before > 0
+    assert "not searched yet: run `hansard secrets scan`" in run("status").stdout
+    assert json.loads(run("guard", "run", "--json").stdout)["searched_bytes"] == before
+    assert json.loads(run("status", "--json").stdout)["unscanned_bytes"] == 0
+    assert "not searched" not in run("status").stdout
+    assert json.loads(run("guard", "--json").stdout)["last_run"]["searched_bytes"] == before
+
+
 def test_a_daily_run_that_fails_says_so(run: Run, root: Path, tmp_path: Path) -> None:
     run("sync")
     home = json.loads(run("status", "--json").stdout)["home"]

@@ -77,7 +77,8 @@ def at_rest(store: Path) -> bool:
     if not lock.acquire():
         return False
     lock.release()
-    return not lock.wait()
+    with FileLock(str(store / "secrets.lock"), 0) as unused:
+        return unused and not lock.wait()
 
 
 def told(root: Path, event: str, session: str = SESSION, **more: Any) -> dict[str, Any]:
@@ -147,6 +148,27 @@ def test_the_index_follows_in_the_background(event: str, root: Path, store: Path
     until(lambda: (store / "index.db").exists() and at_rest(store))
     with hansard.open(store) as h:
         assert {session.session_id for session in h.sessions().sessions} == {SESSION, OTHER}
+
+
+@POSIX
+def test_what_came_is_searched_for_secrets(root: Path, store: Path) -> None:
+    new = "33333333-cccc-4ccc-8ccc-333333333333"
+    token = "ghp" + "_" + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAabcd"
+    call("Stop", "--home", str(store), given=told(root, "Stop"))
+    until(lambda: (store / "secrets.db").exists() and searched(store))
+    write_log(root, new, [said(1, f"use {token}", session=new)])
+    call("SessionEnd", "--home", str(store), "--timeout=60", given=told(root, "SessionEnd", new))
+    assert token.encode() in kept(store, new)
+    until(lambda: searched(store))
+    with hansard.open(store) as h:
+        assert h.secrets().total == 1
+    assert run.read_log(str(store)) == []
+
+
+def searched(store: Path) -> bool:
+    """Whether all of the record was searched for secrets."""
+    with hansard.open(store) as h:
+        return not h.status().unscanned_bytes
 
 
 def test_other_events_do_nothing(root: Path, store: Path) -> None:

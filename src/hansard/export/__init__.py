@@ -40,3 +40,4 @@ class Exported(Struct, frozen=True):
     not_included: tuple[str, ...] = ()  # what sessions have and files of this format do not
     redaction: str = "off"  # on, strict
     redacted: int = 0  # secrets that were replaced in the written files
+    unscanned_bytes: int | None = None  # of the store, not searched for secrets yet; null without redaction

@@ -117,6 +117,8 @@ class Status(Struct, frozen=True):
     """Removed from the client's folder by `hansard free`."""
     unread: tuple[UnreadHistory, ...] = ()
     """Histories on this machine that are not read, where a front end looked for them."""
+    unscanned_bytes: int | None = None
+    """What was not searched for secrets yet."""
 
 
 def read_status(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -15,8 +15,8 @@ from hansard.guard.redaction import fingerprint
 from hansard.guard.remedies import how_to_replace, rule_title
 from hansard.model.secrets import ACCEPTED, FALSE_ALARM, OPEN, Secret, SecretPage, SecretPlace, SecretReport
 from hansard.model.time import from_milliseconds
+from hansard.secrets.counts import count_unscanned, unscanned
 from hansard.secrets.redactor import find_value, read_value
-from hansard.secrets.scan import unscanned
 from hansard.secrets.store import FILE, LOG, NAMED, open_findings
 from hansard.storage import OFFSET_BITS
 from hansard.storage.cursors import read_cursor, write_cursor
@@ -88,9 +88,7 @@ class Findings:
         """How many bytes of the record were not searched yet, or not with the present rules."""
         if self._db is None or self.rules != rules_version():
             return unscanned(self._record, 0, 0)
-        scanned = int(self._db.execute("SELECT coalesce(sum(size), 0) FROM scanned").get)
-        snapshot: Any = self._db.execute("SELECT value FROM meta WHERE name = 'snapshot'").get
-        return unscanned(self._record, scanned, int(snapshot or 0))
+        return count_unscanned(self._home, self._record)
 
     @property
     def rules(self) -> str:

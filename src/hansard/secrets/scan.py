@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from hansard.files import FileLock
 from hansard.guard.detection import detector, rules_version
 from hansard.model.secrets import ScanReport
 from hansard.record.store import Record
+from hansard.secrets.counts import unscanned
 from hansard.secrets.search import Meeting, Search
 from hansard.secrets.store import FILE, LOG, NAME, NAMED, REMARK, FindingStore, Scanned
 
@@ -44,8 +45,9 @@ def scan(
     is_stopped: Callable[[], bool] = lambda: False,
     wait_seconds: float = 0.0,
     full: bool = False,
+    logs: Collection[int] | None = None,
 ) -> ScanReport:
-    """Search what is new in the record; with `full` everything again. Another scan of this store may be running: `busy`."""
+    """Search what is new in the record, or only in some logs; with `full` everything again. Another scan of this store may be running: `busy`."""
     started = time.perf_counter()
     with FileLock(os.path.join(home, "secrets.lock"), wait_seconds) as held:
         if not held:
@@ -57,7 +59,7 @@ def scan(
                 if full:
                     store.close()
                     store = FindingStore(home, record, rules_version())
-                return _Scan(record, store, progress, is_stopped).go(started)
+                return _Scan(record, store, progress, is_stopped, logs).go(started)
             finally:
                 store.close()
         finally:
@@ -71,11 +73,6 @@ def drop_erased(home: str) -> None:
             scan(home, is_stopped=lambda: True)
 
 
-def unscanned(record: Record, scanned: int, snapshot: int) -> int:
-    """How many bytes of the record were not searched yet: `scanned` were in logs, and files up to `snapshot`."""
-    return max(0, record.log_totals()[1] - scanned) + record.snapshot_bytes(snapshot)
-
-
 class _Scan:
     def __init__(
         self,
@@ -83,8 +80,10 @@ class _Scan:
         store: FindingStore,
         progress: Progress | None,
         is_stopped: Callable[[], bool],
+        logs: Collection[int] | None,
     ) -> None:
         self.record = record
+        self._logs = logs
         self.store = store
         self._progress = progress
         self._is_stopped = is_stopped
@@ -103,10 +102,13 @@ class _Scan:
         waiting = [
             transcript
             for transcript, size in sizes.items()
-            if size and scanned.get(transcript) != size and not store.is_quarantined("log", str(transcript), size)
+            if (self._logs is None or transcript in self._logs)
+            and size
+            and scanned.get(transcript) != size
+            and not store.is_quarantined("log", str(transcript), size)
         ]
         waiting.sort()  # the newest are taken first, from the end
-        total = self._left()
+        total = self._left() if self._logs is None else sum(sizes[one] - scanned.get(one, 0) for one in waiting)
         with store.transaction():
             self._names_and_remarks()
             store.forget(LOG, scanned.keys() - sizes.keys())
@@ -120,7 +122,8 @@ class _Scan:
                     with store.isolated("log", str(generation.id), generation.size):
                         if not self._log(generation, client_of(clients[generation.root_id]), former, total):
                             waiting.append(generation.id)
-        self._files(total)
+        if self._logs is None:
+            self._files(total)
         count = self._count()
         return ScanReport(
             bytes_read=self._read,

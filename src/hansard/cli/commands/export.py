@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 
 _NAMED_AT_ONCE = 20
+_SCAN_SECONDS = 10.0  # for another scan to end
 _MISSING = "name the sessions to export, select them with --project or another condition, or use --all"
 
 
@@ -73,6 +75,11 @@ def export(cli: Context, request: ExportRequest, filters: SessionsRequest, every
             chosen = list(h.sessions(replace(filters, query=" ".join(words) or None, limit=None)).sessions)
             if not chosen:
                 raise NotFound("no session matches")
+        if settings.redact_outgoing != "off":
+            # Passwords that only one place names are redacted everywhere once that place was searched.
+            ids = None if chosen is None else [session.session_id for session in chosen]
+            with suppress(HansardError, OSError), BytesBar("Searching for secrets", after=SLOW_SECONDS) as bar:
+                h.scan_secrets(sessions=ids, progress=bar, wait_seconds=_SCAN_SECONDS)
         make_bar = CountBar if form in TABULAR else BytesBar
         with make_bar("Exporting", after=SLOW_SECONDS) as bar:
             redact = settings.redact_outgoing
@@ -101,6 +108,11 @@ def _tell(cli: Context, done: Exported) -> None:
             cli.say([f"{many(done.redacted, 'secret')} redacted; --redact off keeps them"])
         if done.not_included:
             note(f"not in files of this format: {'; '.join(done.not_included)}")
+    if done.unscanned_bytes:
+        warn(
+            f"{size(done.unscanned_bytes)} of the history were not searched for secrets yet: a password that only these name"
+            " is not redacted elsewhere. Run `hansard secrets scan`, then export again"
+        )
     for failure in done.failed[:_NAMED_AT_ONCE]:
         warn(f"session {one_line(failure.session_id)}: {one_line(failure.reason[:400])}")
     if len(done.failed) > _NAMED_AT_ONCE:

@@ -39,7 +39,7 @@ def guard(cli: Context, action: str, yes: bool, scheduler: str | None) -> None:
     """Store new history daily and after login, before the client cleans up, and apply the rules of `hansard retention`.
 
     It is a user service: a systemd timer, a launchd agent, a Windows task, or cron. Without --yes the changes are shown and nothing is
-    done; `remove` restores every file as it was. `run` is what the scheduler runs: a sync, then the rules, if there are any.
+    done; `remove` restores every file as it was. `run` is what the scheduler runs: a sync, then the rules, if there are any, and a search for secrets in what is new.
 
     Examples:
       hansard guard install            show what would change
@@ -129,10 +129,12 @@ class LastRun(Struct, frozen=True):
     error: str = ""
     freed_bytes: int = 0
     deleted_bytes: int = 0
+    searched_bytes: int = 0
+    """For secrets."""
 
 
 def _run(cli: Context, home: str) -> None:
-    """A sync, then the rules; what came of it is noted for `status`."""
+    """A sync, the rules, and a search for secrets; what came of it is noted for `status`."""
     last = LastRun(now().isoformat(timespec="seconds"))
     try:
         with cli.engine() as h:
@@ -146,6 +148,8 @@ def _run(cli: Context, home: str) -> None:
                 done = h.apply_retention(rules)
                 deleted = done.receipt.erased.bytes if done.receipt is not None else 0
                 last = replace(last, freed_bytes=done.freed.bytes, deleted_bytes=deleted)
+            # Another process may be searching: then it does this.
+            last = replace(last, searched_bytes=h.scan_secrets().bytes_read)
     except HansardError as error:
         last = replace(last, error=str(error))
         raise
@@ -153,10 +157,21 @@ def _run(cli: Context, home: str) -> None:
         with suppress(OSError):
             write_private(os.path.join(home, _LAST), msgspec.json.encode(last))
     if cli.as_json:
-        cli.emit({"sync": report, "freed_bytes": last.freed_bytes, "deleted_bytes": last.deleted_bytes})
+        cli.emit(
+            {
+                "sync": report,
+                "freed_bytes": last.freed_bytes,
+                "deleted_bytes": last.deleted_bytes,
+                "searched_bytes": last.searched_bytes,
+            }
+        )
         return
     stored = f"{many(report.transcripts, 'transcript')}, {report.changed:,} changed"
-    cli.say([f"{stored}; {size(last.freed_bytes)} freed, {size(last.deleted_bytes)} deleted"])
+    cli.say(
+        [
+            f"{stored}; {size(last.freed_bytes)} freed, {size(last.deleted_bytes)} deleted, {size(last.searched_bytes)} searched for secrets"
+        ]
+    )
 
 
 def _status(cli: Context, home: str, known: list[Journal]) -> None:

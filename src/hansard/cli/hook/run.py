@@ -45,6 +45,8 @@ INPUT = ".input"
 """The beginning of a hook's input, left by `hand-over.sh`: PID-EVENT.input."""
 RUNNING = "running"
 """A file with the worker's process id, touched while it runs."""
+SEARCHED = "searched"
+"""An empty file, dated when a worker last searched for secrets."""
 _LOCK = "lock"
 LOG = "hooks.log"
 _LOG_BYTES = 64 << 10  # then the log is rotated

@@ -1,4 +1,4 @@
-"""The worker behind the hooks: one process that syncs while there are requests, urgent ones first."""
+"""The worker behind the hooks: one process that syncs while there are requests, urgent ones first, then searches for secrets."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from hansard.cli.hook.run import (
     KEEP,
     KEEPING,
     RUNNING,
+    SEARCHED,
     WARM,
     date_of,
     is_urgent,
@@ -43,6 +44,9 @@ _SHARE = 20  # sync for at most 1/20 of the time
 _LONGEST = 300  # seconds; the longest pause between syncs
 _STEP = 0.05
 _INPUT_BYTES = 1 << 16
+_SEARCH_AFTER = (
+    60  # seconds after a search before another one, unless a session has ended: loading the rules takes 0.3 s of CPU
+)
 _LOCK_WAIT = 600.0  # seconds for another process's sync; no user waits for this one
 
 
@@ -58,19 +62,39 @@ def work(options: Options, home: str) -> None:
         return
     lock = worker_lock(home)
     is_going_on = True
+    urgent: list[str] = []
     while is_going_on and lock.acquire(patience=1.0):
         try:
-            is_going_on = _meet_requests(options, home)
+            is_going_on = _meet_requests(options, home, urgent)
             lock.put_off_no_longer()
         finally:
             _remove([os.path.join(home, FOLDER, RUNNING)])
             lock.release()
         # A hook that found the lock held, or the worker running, may have left a request meanwhile.
         is_going_on = is_going_on and bool(_waiting(home))
+    if not os.path.exists(os.path.join(home, FOLDER, FAILED)):
+        _search(options, home, must=bool(urgent))
 
 
-def _meet_requests(options: Options, home: str) -> bool:
-    """Sync until there are no requests; False when that failed."""
+def _search(options: Options, home: str, *, must: bool) -> None:
+    """Search what is new for secrets, without the lock: a hook starts another worker meanwhile, and waits for that one only."""
+    from hansard import config
+
+    searched = os.path.join(home, FOLDER, SEARCHED)
+    if not must and 0 <= time.time() - date_of(searched) < _SEARCH_AFTER:
+        return
+    try:
+        write_private(searched, b"")
+        with config.load(os.environ, home=home, roots=options.roots, follow_links=options.follow_links).open() as h:
+            report = h.scan_secrets()
+            while report.bytes_read and report.unscanned_bytes:  # what other workers have stored meanwhile
+                report = h.scan_secrets()
+    except Exception as error:  # noqa: BLE001 - everything is stored; `hansard secrets` says what was not searched
+        write_log(home, f"secrets: {type(error).__name__}: {error}")
+
+
+def _meet_requests(options: Options, home: str, urgent: list[str]) -> bool:
+    """Sync until there are no requests, and collect the urgent ones; False when that failed."""
     pause = _DELAY
     while _waiting(home):
         until = time.monotonic() + pause
@@ -78,6 +102,7 @@ def _meet_requests(options: Options, home: str) -> bool:
             write_private(os.path.join(home, FOLDER, RUNNING), str(os.getpid()).encode())
             time.sleep(_STEP)
         taken = take_requests(home)
+        urgent += filter(is_urgent, taken)
         before = time.monotonic()
         failure = os.path.join(home, FOLDER, FAILED)
         try:

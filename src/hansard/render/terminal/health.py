@@ -54,6 +54,8 @@ def status_lines(
     )
     if answer.unproven:
         rows.append(("Unproven", f"{many(answer.unproven, 'content')}: see `hansard verify`"))
+    if answer.unscanned_bytes:
+        rows.append(("Secrets", f"{size(answer.unscanned_bytes)} not searched yet: run `hansard secrets scan`"))
     if answer.issues:
         rows.append(("Issues", f"{odd_lines(answer.issues)}: see `hansard doctor`"))
     if answer.problems:
