@@ -101,6 +101,11 @@ def test_figures(store: Hansard, name: str, history: History) -> None:
     assert (totals.input_tokens, totals.output_tokens, totals.cache_read_tokens, written) == history.tokens
 
 
+def test_nothing_in_its_history_is_unknown(store: Hansard, name: str) -> None:
+    assert store.drift() == ()
+    assert generic(name).known_kinds is not None
+
+
 def test_nothing_in_the_root_changes(root: Path, tmp_path: Path, history: History) -> None:
     before = seen(root)
     with hansard.open(tmp_path / "home", [root]) as h:

@@ -190,3 +190,26 @@ def test_cursor_leaves_edited_turns_out(tmp_path: Path) -> None:
             cursor.TAB,
         }
         assert h.session(cursor.TAB).title == "Chat"
+
+
+def test_tables_that_are_not_read_are_named_and_counted(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    opencode.write(root)
+    with closing(Database(root / "opencode.db")) as database:
+        database.db.execute("CREATE TABLE session_v2 (id text PRIMARY KEY, fork_session_id text)")
+        database.db.execute("INSERT INTO session_v2 VALUES ('ses_9', NULL), ('ses_8', 'ses_9')")
+        database.db.execute("CREATE TABLE session_message (id text PRIMARY KEY)")
+    named = ("opencode.db#session_v2", "a table that is not read: 2 rows")
+    with hansard.open(tmp_path / "home", [root]) as h:
+        for _ in range(2):
+            h.sync()
+            assert [(item.path, item.reason) for item in h.status().left_out] == [named]
+        assert [finding.text for finding in h.doctor().findings if finding.subject == "database"] == [
+            f"{named[0]}: {named[1]}; a newer version may write there"
+        ]
+        with closing(Database(root / "opencode.db")) as database:
+            database.db.execute("INSERT INTO session_message VALUES ('m1')")
+            database.db.execute("DROP TABLE session_v2")
+        h.sync()
+        assert [item.path for item in h.status().left_out] == ["opencode.db#session_message"]

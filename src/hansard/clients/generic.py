@@ -152,6 +152,7 @@ class Record(Struct, gc=False):
     mode: str = ""  # the permission mode from here on, one of `model.permissions.MODES`
     mode_words: str = ""  # the same in the client's words
     is_copy: bool = False  # copied from there, with everything before it: it counts for the other session
+    unknown: list[tuple[str, str]] = []  # what the decoder does not know: a kind of its parts, or of itself and a field
 
     @property
     def text(self) -> str:
@@ -170,6 +171,8 @@ class GenericClient:
     is_usage_first = False
     tools: Mapping[str, ToolKind] = {}
     """What its tools are for; those that are not named are shown by the names and values of their input."""
+    known_kinds: frozenset[str] | None = None
+    """The kinds of its records outside of the conversation; others are counted as unknown. None: it does not say."""
     memory: type[Struct] | None = None
     """What is remembered from one line of a file to the next, if anything: small, with a default for every field."""
 

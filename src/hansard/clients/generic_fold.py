@@ -58,6 +58,7 @@ class GenericFold(RowFold):
         name = countable(record.kind, state.kinds)
         state.kinds[name] = state.kinds.get(name, 0) + 1
         self._context(record)
+        self._note_unknown(offset, record)
         if record.mode:
             self.note_mode(record_id, record.ts, record.mode, record.mode_words or record.mode)
         if record.is_copy:
@@ -126,6 +127,13 @@ class GenericFold(RowFold):
                 *(record.uuid or None, record.parent_uuid or None, record.ts, int(is_aside), message_id, None),
             )
         )
+
+    def _note_unknown(self, offset: int, record: Record) -> None:
+        known = self._client.known_kinds
+        if known is not None and record.kind not in known and record.kind not in CONVERSATION:
+            self.note_drift(self.state.version, record.kind, "", offset)
+        for kind, field in record.unknown:
+            self.note_drift(self.state.version, kind, field, offset)
 
     def _context(self, record: Record) -> None:
         state = self.state

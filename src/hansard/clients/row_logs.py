@@ -16,9 +16,7 @@ from __future__ import annotations
 
 import codecs
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import msgspec
@@ -27,19 +25,15 @@ from msgspec import Struct
 from hansard.clients.lines import REFUSED
 from hansard.clients.protocol import PathInfo
 from hansard.lazy_regex import lazy_compile
-from hansard.model.time import to_milliseconds
-from hansard.sources.roots import Root
 
 if TYPE_CHECKING:
     from hansard.clients.generic import Record
     from hansard.sources.foreign import ForeignDatabase
-    from hansard.sources.roots import Layout
 
 ID, FACT, UPDATE, DELETED = "id", "fact", "update", "deleted"
 _SURROGATE = lazy_compile("[\ud800-\udfff]")
 _NAME = lazy_compile(r"[A-Za-z0-9_][A-Za-z0-9_.$-]{0,120}")
 _LONGEST_ID = 300
-_LATEST = 1e14  # milliseconds; in seconds, a time after the year 5000
 _encode = msgspec.json.Encoder().encode
 
 Piece = bytes | Iterable[bytes]
@@ -188,35 +182,17 @@ class RowClient(Protocol):
     def database_rank(self, path: str) -> int:
         """Which database counts if several have a session: the one with the lowest number."""
 
+    def unread(self, database: ForeignDatabase) -> dict[str, int]:
+        """The tables that it does not know, and how many rows each has."""
+
     def decode(self, line: bytes) -> Iterable[Record]:
         """The records of a line."""
-
-
-def database_root(client: str, name: str, path: str, layout: Layout) -> Root:
-    """A directory whose sessions are in databases."""
-    return Root(path, name, client, layout, os.path.join(path, layout.main), path)
 
 
 def rows_info(path: str) -> PathInfo:
     """What the path of a log says that `log_path` made."""
     _, *ids = path.removesuffix(".jsonl").split("/")
     return PathInfo(session_id=ids[0], agent_id=ids[1] if len(ids) > 1 else "") if ids else PathInfo()
-
-
-def milliseconds(value: Any) -> int | None:
-    """A time in seconds or milliseconds, as clients mix them, or None."""
-    if not isinstance(value, (int, float)) or not 0 < value < _LATEST:
-        return None
-    return int(value * 1000 if value < _LATEST / 1000 else value)
-
-
-def moment_of(text: str) -> int | None:
-    """Milliseconds of a time in ISO 8601, which is in UTC if it does not say otherwise."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return to_milliseconds(moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC))
 
 
 def fact(name: str, table: str, rows: Iterable[tuple[Sequence[str], Cells]], *, is_list: bool = False) -> Unit:

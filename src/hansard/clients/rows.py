@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from hansard.clients.protocol import SeenMessage
     from hansard.clients.state import OpenCall, Result, State
 
+_MAX_DRIFT = 500
+
 
 class AgentRef(NamedTuple):
     """One hint that a tool call made a subagent; the lowest rank is believed."""
@@ -102,6 +104,16 @@ class RowFold:
         if version and version != state.version:
             state.version = version
             note(state.versions, version)
+
+    def note_drift(self, version: str, kind: str, field: str, offset: int) -> None:
+        """Count a kind of records, or a field of one, that is not known yet."""
+        drift = self.state.drift
+        key = f"{version[:40]}\t{kind[:80]}\t{field[:80]}"
+        if key in drift:
+            count, first = drift[key]
+            drift[key] = (count + 1, first)
+        elif len(drift) < _MAX_DRIFT:
+            drift[key] = (1, offset)
 
     def message_id(
         self, key: str, record_id: int, model: str | None, ts: int | None, counts: State | None = None

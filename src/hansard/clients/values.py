@@ -10,6 +10,8 @@ import msgspec
 from hansard.clients.entries import Hunk
 
 if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+
     from hansard.clients.entries import Change
 
 decode_object = msgspec.json.Decoder(dict[str, Any]).decode
@@ -47,13 +49,19 @@ def whole(of: Any, name: str) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
+def unknown_kinds(parts: Iterable[Any], known: Container[str], name: str = "type") -> list[tuple[str, str]]:
+    """The kinds of parts that are not known, each once, for `Record.unknown`."""
+    kinds = dict.fromkeys(string(part, name) for part in parts)
+    return [(f"part/{kind}", "") for kind in kinds if kind and kind not in known]
+
+
 def milliseconds(value: Any) -> int | None:
     """Parse an ISO 8601 text, or a number of seconds or milliseconds, into epoch milliseconds."""
     try:
         if isinstance(value, str) and value:
             moment = datetime.fromisoformat(value)
             return ((moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)) - _EPOCH) // _MILLISECOND
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _LAST:
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < abs(value) < _LAST:
             return round(value * 1000) if abs(value) < _IN_SECONDS else round(value)
     except (ValueError, OverflowError):
         pass

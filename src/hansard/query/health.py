@@ -22,6 +22,7 @@ from hansard.query.duplicates import count_calls
 from hansard.query.integrity_check import CheckedPages, check_pages, is_damaged, read_ahead
 from hansard.query.reader import Reader
 from hansard.record.database import AFTER_DAMAGE
+from hansard.sources.databases import IN_DATABASE
 from hansard.sources.discover import LeftOut, discover
 from hansard.sources.roots import LOG_KINDS, FileKind, Root
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
@@ -354,6 +355,11 @@ def diagnose(reader: Reader, record: Record | None, home: str, roots: Sequence[R
     health = read_health(reader, record, home, roots)
     findings += _permissions(home, [(root, looked.found) for root, looked in zip(roots, health.roots, strict=True)])
     findings += health.findings()
+    findings += [
+        Finding("warning", "database", f"{row.path}: {row.reason}; a newer version may write there")
+        for row in (record.left_out() if record is not None else ())
+        if IN_DATABASE in row.path and not row.size
+    ]
     return Diagnosis(tuple(findings), list_issues(reader), list_drift(reader))
 
 

@@ -16,6 +16,15 @@ COPY_PREFIX = "reading-"
 """The prefix of folders in the data directory that hold a copy of another program's database."""
 
 
+IN_DATABASE = "#"
+"""Between the path of a database and the name of one of its tables, in notes on what is not stored."""
+
+
+def is_table_of(note: str, database: str) -> bool:
+    """Whether a note is about a table of a database."""
+    return note.startswith(database + IN_DATABASE)
+
+
 def database_status(path: str) -> FileStatus:
     """The sum of sizes and the latest times: every write to the file, to its journals or below the folder changes one of them."""
     first = os.stat(path)

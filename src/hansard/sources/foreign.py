@@ -78,6 +78,16 @@ class ForeignDatabase:
         if unknown and not found.issuperset(tables):
             raise OSError(errno.EINVAL, f"unknown tables ({', '.join(unknown[:_NAMED])})", self._path)
 
+    def count_rows(self, without: Collection[str]) -> dict[str, int]:
+        """How many rows each other table has, if it has any."""
+        found = [str(row[0]) for row in self.rows("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")]
+        counts = {}
+        for name in found:
+            if name not in without and not name.startswith("sqlite_"):
+                quoted = name.replace('"', '""')
+                counts[name] = next(int(row[0]) for row in self.rows(f'SELECT count(*) FROM "{quoted}"'))
+        return {name: count for name, count in counts.items() if count}
+
     def columns(self, table: str) -> list[str]:
         """The columns of a table; empty if there is no such table, or only a view."""
         known = (

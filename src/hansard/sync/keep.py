@@ -13,7 +13,8 @@ from hansard.clients import client_of
 from hansard.errors import HansardError
 from hansard.record.chain import LOG
 from hansard.record.store import GONE, LIVE, Known, Record
-from hansard.sources.discover import Found
+from hansard.sources.databases import IN_DATABASE, is_table_of
+from hansard.sources.discover import Found, LeftOut
 from hansard.sources.roots import FileKind
 from hansard.sources.tail import PACKED, Mark, Tail, Verdict, open_tail
 from hansard.sync import newest
@@ -224,7 +225,22 @@ class RecordWriter:
         client = client_of(result.root.client)
         if isinstance(client, RowClient):
             capture = RowCapture(self.record, self.kept, self._count, self._commit_enough, reread=self._reread)
-            capture.take(result.root, root_id, client, file, known)
+            unread = capture.take(result.root, root_id, client, file, known)
+            if unread is not None:
+                self._note_tables(root_id, file, unread, result)
+
+    def _note_tables(self, root_id: int, file: Found, unread: dict[str, int], result: RootSurvey) -> None:
+        """Note the tables of a database that have rows and are not read."""
+        others = [item for item in result.left_out if not is_table_of(item.path, file.path)]
+        found = [
+            LeftOut(f"{file.path}{IN_DATABASE}{table}", 0, f"a table that is not read: {count:,} rows")
+            for table, count in unread.items()
+        ]
+        if others + found != result.left_out:
+            result.left_out = others + found
+            self.record.forget_left_out(root_id, {item.path for item in result.left_out})
+            for item in found:
+                self.record.leave_out(root_id, item.path, item.size, item.reason)
 
     def _can_wait(self, known: Known, file: Found) -> bool:
         """Whether a log whose ctime alone changed can wait for the next sync, because this one has compared enough."""

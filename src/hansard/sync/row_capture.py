@@ -96,18 +96,22 @@ class RowCapture:
         self._reread = reread
         self._folder = os.path.dirname(record.path)
 
-    def take(self, root: Root, root_id: int, client: RowClient, file: Found, known: Known | None) -> None:
-        """Keep what is new in a database."""
+    def take(
+        self, root: Root, root_id: int, client: RowClient, file: Found, known: Known | None
+    ) -> dict[str, int] | None:
+        """Keep what is new in a database; returns the rows of tables that the client does not know, None if it was not read."""
         place = root.locate(file.path)
         if known is not None and not self._reread and _is_early(known, place):
-            return
+            return None
         tries, is_waiting = 1, False
+        unread: dict[str, int] = {}
         while True:
             seen_ns = time.time_ns()
             status = database_status(place)
             try:
                 with _opened(place, self._folder) as database:
                     is_waiting = self._sessions(root, root_id, client, file.path, place, database)
+                    unread = client.unread(database) if database is not None else {}
             except OSError:  # a file that is written while it is read may look damaged
                 if tries == _TRIES or database_status(place) == status:
                     raise
@@ -121,6 +125,7 @@ class RowCapture:
         if is_waiting:  # there may be something new although the status is the same
             mark = mark._replace(seen_ns=0, since_ns=seen_ns)
         self._record.note_database(root_id, file.path, FileKind.DATABASE, mark)
+        return unread
 
     def _sessions(
         self, root: Root, root_id: int, client: RowClient, path: str, place: str, database: ForeignDatabase | None

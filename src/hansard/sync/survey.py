@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from hansard.record.files import GONE, Files, Known, Quarantined
-from hansard.sources.databases import database_status
+from hansard.sources.databases import database_status, is_table_of
 from hansard.sources.discover import Found, LeftOut, Walk, discover
 from hansard.sources.names import printable
 from hansard.sources.roots import LOG_KINDS, FileKind, Root
@@ -151,8 +151,13 @@ def _survey_root(record: Files, result: RootSurvey, max_file: int, *, reread: bo
         if not _is_in(path, unseen) and not (has_databases and root.layout.holds_rows(path))
     ]
     result.released = [path for path in failed if not _is_in(path, hidden)]
-    # Notes about what could not be checked stay.
-    result.left_out += [LeftOut(*item) for item in result.left_out_before if _is_in(item[0], hidden)]
+    # Notes about what could not be checked stay, and those about tables of databases until these are read.
+    databases = [file.path for file in found if file.kind is FileKind.DATABASE]
+    result.left_out += [
+        LeftOut(*item)
+        for item in sorted(result.left_out_before)
+        if _is_in(item[0], hidden) or any(is_table_of(item[0], database) for database in databases)
+    ]
 
 
 def is_forgotten(tombstones: Tombstones, root: Root, path: str) -> bool:

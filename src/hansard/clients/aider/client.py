@@ -46,6 +46,7 @@ class Aider(ImportedClient):
     speaker = "Aider"
     suffix = ".md"
     memory = Memory
+    known_kinds = frozenset({"run", "output"})
     tools: Mapping[str, ToolKind] = {"edit": "edit"}
 
     def parts(self, name: str, data: bytes) -> Iterator[tuple[str, bytes]]:  # noqa: ARG002

@@ -9,12 +9,14 @@ from hansard.clients.entries import Change, Content, Replacement, lines_of
 from hansard.clients.generic import CALL, RESULT, TEXT, THINKING, Block, Record, Usage
 from hansard.clients.imported import ImportedClient, json_objects
 from hansard.clients.tools import json_of, text_of
-from hansard.clients.values import decode_object, milliseconds, path_of_uri, string, table, tables, whole
+from hansard.clients.values import decode_object, milliseconds, path_of_uri, string, table, tables, unknown_kinds, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from hansard.model.tools import ToolKind
+
+_PARTS = frozenset("text thinking redacted_thinking image tool_use tool_result manual_bash_invocation summary".split())
 
 
 class Amp(ImportedClient):
@@ -24,6 +26,7 @@ class Amp(ImportedClient):
     speaker = "Amp"
     permission_facts = frozenset({"denials"})
     list_name = b"messages"
+    known_kinds = frozenset({"thread"})
     tools: Mapping[str, ToolKind] = {
         "Bash": "shell",
         "Read": "read",
@@ -83,6 +86,7 @@ def _message(message: dict[str, Any]) -> Record:
         record.parent_uuid = f"message-{number - 1}"
     record.ts = milliseconds(table(message, "meta").get("sentAt")) or milliseconds(usage.get("timestamp"))
     record.blocks = [block for part in tables(message, "content") for block in _block(part)]
+    record.unknown = unknown_kinds(tables(message, "content"), _PARTS)
     if record.kind == "user" and record.text:
         record.role = "prompt"
     if usage:

@@ -32,6 +32,7 @@ class Atif(ImportedClient):
     name = "atif"
     speaker = "Agent"
     memory = Memory
+    known_kinds = frozenset({"document", "trajectory"})
     replaces = False  # continuations and files of subagents have the session id of their run
     tools: Mapping[str, ToolKind] = dict.fromkeys(sorted(SHELLS), "shell")
 

@@ -11,7 +11,7 @@ from hansard.clients.imported import ImportedClient, json_objects
 from hansard.clients.lines import Lines, LongLine, joined
 from hansard.clients.objects import Objects
 from hansard.clients.state import digest
-from hansard.clients.values import as_object, decode_object, milliseconds, string, table, tables
+from hansard.clients.values import as_object, decode_object, milliseconds, string, table, tables, unknown_kinds
 from hansard.lazy_regex import lazy_compile
 
 if TYPE_CHECKING:
@@ -62,12 +62,19 @@ class NodeLines(Lines):
         return 0
 
 
+_CONTENTS = frozenset(
+    "text multimodal_text code execution_output thoughts reasoning_recap user_editable_context model_editable_context tether_quote"
+    " tether_browsing_display tether_browsing_code sonic_webpage system_error app_pairing_content computer_output super_widget".split()
+)
+
+
 class ChatGPT(ImportedClient):
     """Reads `conversations.json`, or its parts `conversations-000.json`, of an export."""
 
     name = "chatgpt"
     speaker = "ChatGPT"
     update_field = "update_time"
+    known_kinds = frozenset({"conversation", "node"})
     tools: Mapping[str, ToolKind] = {
         "python": "shell",
         "browser": "web_search",
@@ -110,6 +117,7 @@ def _node(node: dict[str, Any]) -> Record:
     record.parent_uuid = string(node, "parent")
     kind, texts = string(content, "content_type"), _texts(content)
     is_hidden = metadata.get("is_visually_hidden_from_conversation") is True or kind == "user_editable_context"
+    record.unknown = unknown_kinds([content], _CONTENTS, "content_type")
     if not texts or role == "system" or is_hidden:
         return record
     record.model = string(metadata, "model_slug")

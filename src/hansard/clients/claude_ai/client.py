@@ -9,12 +9,15 @@ from msgspec import Struct
 from hansard.clients.generic import CALL, RESULT, TEXT, THINKING, Block, Record
 from hansard.clients.imported import ImportedClient, json_objects
 from hansard.clients.tools import json_of
-from hansard.clients.values import decode_object, milliseconds, string, tables
+from hansard.clients.values import decode_object, milliseconds, string, tables, unknown_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from hansard.model.tools import ToolKind
+
+
+_PARTS = frozenset("text thinking tool_use tool_result token_budget voice_note image flag".split())
 
 
 class Memory(Struct, gc=False, omit_defaults=True):
@@ -31,6 +34,7 @@ class ClaudeAi(ImportedClient):
     update_field = "updated_at"
     list_name = b"chat_messages"
     memory = Memory
+    known_kinds = frozenset({"conversation"})
     tools: Mapping[str, ToolKind] = {"web_search": "web_search", "web_fetch": "fetch", "repl": "shell"}
 
     def parts(self, name: str, data: bytes) -> Iterator[tuple[str, bytes]]:  # noqa: ARG002
@@ -61,6 +65,7 @@ def _message(message: dict[str, Any], memory: Memory) -> Record:
     record.blocks = [
         block for number, part in enumerate(tables(message, "content")) for block in _block(part, record, number)
     ]
+    record.unknown = unknown_kinds(tables(message, "content"), _PARTS)
     if not any(block.kind == TEXT for block in record.blocks) and (text := string(message, "text")):
         record.blocks.append(Block(TEXT, text))  # old exports have no content
     for file in tables(message, "attachments"):

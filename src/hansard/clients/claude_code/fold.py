@@ -63,7 +63,6 @@ _MAX_ASIDES = 64
 # Subagents of a session whose lines progress records repeat; more are never at work at a time.
 _MAX_PROGRESS_THREADS = 1000
 # Keys of a damaged or foreign file are not a report; the first ones say enough.
-_MAX_DRIFT = 500
 _NO_TITLE = frozenset(
     {"/clear", "/effort", "/model", "/compact", "/exit", "/login", "/logout", "/config", "/resume", "/status"}
 )
@@ -527,13 +526,7 @@ class Fold(RowFold):
 
     def _drift(self, item: ParsedLine) -> None:
         version = getattr(item.body, "version", None) or self.state.version
-        drift = self.state.drift
         for field in item.strange:
             is_subtype = not field and item.kind == "system"
             kind = f"system/{item.body.subtype}" if is_subtype else item.kind
-            key = f"{version[:40]}\t{kind[:80]}\t{field[:80]}"
-            if key in drift:
-                count, first = drift[key]
-                drift[key] = (count + 1, first)
-            elif len(drift) < _MAX_DRIFT:
-                drift[key] = (1, item.offset)
+            self.note_drift(version, kind, field, item.offset)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.clients import EDITORS, places_of
 from hansard.clients.cline import sessions
-from hansard.clients.cline.decode import SHELL, Memory, decode
+from hansard.clients.cline.decode import KNOWN, SHELL, Memory, decode
 from hansard.clients.cline.lines import TaskLines
 from hansard.clients.cline.sessions import MESSAGES
 from hansard.clients.generic import GenericClient, Record
@@ -46,6 +46,7 @@ class Cline(GenericClient):
     is_usage_first = True
     extension = "saoudrizwan.claude-dev"
     memory = Memory
+    known_kinds = KNOWN
     layout = Layout(
         main="tasks",
         folders={

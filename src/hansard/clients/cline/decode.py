@@ -29,6 +29,20 @@ EDITS = frozenset({"editedExistingFile", "appliedDiff", "insertContent", "search
 SHELL = "execute_command"
 
 
+_SAID = frozenset(
+    "task text user_feedback user_feedback_diff completion_result plan_mode_respond followup reasoning tool command command_output"
+    " use_mcp_server mcp_server_response browser_action_launch browser_action browser_action_result api_req_started api_req_finished"
+    " api_req_retried api_req_retry_delayed api_req_failed api_req_deleted deleted_api_reqs subagent_usage condense_context"
+    " condense_context_error compaction sliding_window_truncation error error_retry diff_error clineignore_error rooignore_error"
+    " subtask_result info checkpoint_created checkpoint_saved task_progress resume_task resume_completed_task hook_status"
+    " mcp_server_request_started mcp_notification shell_integration_warning shell_warning load_mcp_documentation generate_explanation"
+    " mistake_limit_reached auto_approval_max_req_reached new_task condense report_bug summarize_task conditional_rules_applied"
+    " use_subagents subagent codebase_search_result image user_edit_todos act_mode_respond inspect_site".split()
+)
+KNOWN = frozenset({"list", "session", "message", *(f"{kind}/{said}" for kind in ("ask", "say") for said in _SAID)})
+"""Messages that are understood, or known to say nothing that others do not."""
+
+
 class Memory(Struct, gc=False, omit_defaults=True):
     """What a message means depends on these."""
 

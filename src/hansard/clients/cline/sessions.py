@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hansard.clients.entries import Content, Replacement, lines_of
 from hansard.clients.generic import CALL, IMAGE, RESULT, TEXT, THINKING, Block, Record, Usage
 from hansard.clients.tools import Edit, Fetch, Read, Search, Shell, Spawn, ToolInput, Write, json_of, text_of
-from hansard.clients.values import as_object, milliseconds, string, table, tables, whole
+from hansard.clients.values import as_object, milliseconds, string, table, tables, unknown_kinds, whole
 from hansard.lazy_regex import lazy_compile
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hansard.clients.entries import Change
 
 MESSAGES = ".messages.json"
+_PARTS = frozenset("text thinking reasoning redacted_thinking image document file tool_use tool_result".split())
 _TYPED = lazy_compile(r'\s*<user_input(?: mode="\w+")?>(.*)</user_input>\s*', re.DOTALL)
 
 
@@ -37,6 +38,7 @@ def message(said: dict[str, Any], last: str) -> Record:
     content = said.get("content")
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else tables(said, "content")
     record.blocks = [block for part in parts for block in _block(part)]
+    record.unknown = unknown_kinds(parts, _PARTS)
     if string(said, "role") == "assistant":
         is_error = string(table(said, "metadata"), "displayRole") == "error"
         record.kind, record.role = "assistant", "error" if is_error else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from hansard.clients import tools as t
-from hansard.clients.codex.decode import Memory, command_of, decode
+from hansard.clients.codex.decode import KNOWN, Memory, command_of, decode
 from hansard.clients.documents import DocumentLines, first_line, is_in_document, list_start
 from hansard.clients.generic import GenericClient, Record
 from hansard.clients.lines import Lines
@@ -43,6 +43,7 @@ class Codex(GenericClient):
     name = "codex"
     speaker = "Codex"
     memory = Memory
+    known_kinds = KNOWN
     permission_facts = frozenset({"modes", "denials"})
     layout = Layout(
         main="sessions",

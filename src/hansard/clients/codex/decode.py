@@ -121,11 +121,11 @@ def decode(line: bytes, memory: Memory) -> Iterator[Record]:
 def _bare(item: dict[str, Any], memory: Memory) -> Record:
     """A line without an envelope, as the first versions wrote it; or one of a kind that is not known yet."""
     kind = str(item.get("type") or "")
-    if kind in _ITEMS:
+    if kind in _ITEMS or kind in _SILENT_ITEMS:
         return _item(item, memory)
     if not kind and "id" in item and "timestamp" in item:
         return _meta(item, memory)
-    return Record(kind or str(item.get("record_type") or "unknown"))
+    return Record(kind or str(item.get("record_type") or ("history" if "ts" in item else "unknown")))
 
 
 def _is_inherited(kind: str, payload: dict[str, Any], ts: int | None, ordinal: int | None, memory: Memory) -> bool:
@@ -218,7 +218,7 @@ def _item(item: dict[str, Any], memory: Memory) -> Record:
     kind = item.get("type")
     make = _ITEMS.get(kind) if isinstance(kind, str) else None
     if make is None:
-        return Record(str(kind))
+        return Record(str(kind) if kind in _SILENT_ITEMS else f"response_item/{kind}")
     record: Record = make(item, memory)
     if record.kind == "assistant":
         record.model = memory.model
@@ -443,7 +443,10 @@ def _image(part: dict[str, Any]) -> Block | None:
 def _event(payload: dict[str, Any], memory: Memory) -> Record:
     kind = str(payload.get("type") or "event")
     make = _EVENTS.get(kind)
-    return make(payload, memory) if make is not None else Record(kind)
+    if make is None:
+        return Record(kind if kind in _SILENT_EVENTS else f"event_msg/{kind}")
+    record: Record = make(payload, memory)
+    return record
 
 
 def _agent_message(payload: dict[str, Any], memory: Memory) -> Record:
@@ -463,7 +466,8 @@ def _user_message(payload: dict[str, Any], memory: Memory) -> Record:
 def _completed(payload: dict[str, Any], memory: Memory) -> Record:
     item = payload.get("item")
     if not isinstance(item, dict) or item.get("type") != "UserMessage":
-        return Record(f"item_completed {item.get('type') if isinstance(item, dict) else ''}")
+        kind = string(item, "type")
+        return Record(f"item_completed {kind}")
     parts = _parts(item["content"])
     texts = [str(part.get("text") or "") for part in parts if part.get("type") == "text"]
     return _user_event("\n".join(texts), [image for part in parts if (image := _image(part))], memory)
@@ -584,3 +588,32 @@ _KINDS: dict[str, Any] = {
         for kind in ("world_state", "inter_agent_communication_metadata", "security_risk_score")
     },
 }
+_SILENT_ITEMS = frozenset(
+    "ghost_snapshot compaction context_compaction compaction_trigger additional_tools other".split()
+)
+_SILENT_EVENTS = frozenset(
+    "agent_message agent_reasoning agent_reasoning_raw_content agent_reasoning_section_break task_started task_complete turn_started"
+    " turn_complete patch_apply_begin patch_apply_end mcp_tool_call_begin mcp_tool_call_end web_search_begin web_search_end"
+    " image_generation_begin image_generation_end entered_review_mode exited_review_mode context_compacted thread_settings_applied"
+    " thread_goal_updated sub_agent_activity exec_command_begin exec_command_end view_image_tool_call collab_agent_spawn_end"
+    " collab_agent_interaction_end collab_waiting_end collab_close_end collab_resume_end dynamic_tool_call_request"
+    " dynamic_tool_call_response guardian_assessment guardian_warning warning stream_error turn_diff plan_update hook_started"
+    " hook_completed session_configured item_started background_event deprecation_notice shutdown_complete undo_completed"
+    " model_reroute model_verification safety_buffering turn_moderation_metadata".split()
+)
+_TURN_ITEMS = frozenset(
+    "UserMessage AgentMessage Reasoning CommandExecution FileChange McpToolCall CollabAgentToolCall SubAgentActivity WebSearch ImageView"
+    " ImageGeneration Plan HookPrompt ContextCompaction EnteredReviewMode ExitedReviewMode DynamicToolCall Extension Sleep".split()
+)
+KNOWN = frozenset(
+    {
+        *("document context reply reasoning repeated_prompt inherited state history event".split()),
+        *_KINDS,
+        *_ITEMS,
+        *_SILENT_ITEMS,
+        *_EVENTS,
+        *_SILENT_EVENTS,
+        *(f"item_completed {kind}" for kind in _TURN_ITEMS),
+    }
+)
+"""Records that are understood, or known to say nothing that others do not."""

@@ -31,6 +31,7 @@ class Continue(ImportedClient):
     speaker = "Continue"
     list_name = b"history"
     memory = Memory
+    known_kinds = frozenset({"session", "message/system", "message/tool", "message/thinking"})
     tools: Mapping[str, ToolKind] = {
         "Bash": "shell",
         "run_terminal_command": "shell",

@@ -35,6 +35,7 @@ class CopilotChat(GenericClient):
     speaker = "Copilot"
     tools = KINDS
     memory = Memory
+    known_kinds = frozenset({"session"})
     layout = Layout(
         main="workspaceStorage",
         folders={

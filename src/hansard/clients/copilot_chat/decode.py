@@ -17,13 +17,29 @@ from hansard.clients.generic import CALL, FILE, RESULT, TEXT, THINKING, Block, R
 from hansard.clients.lines import Issue
 from hansard.clients.patches import patch_blocks, patch_in
 from hansard.clients.state import NAME_LENGTH
-from hansard.clients.values import as_object, decode_object, milliseconds, path_of_uri, string, table, tables, whole
+from hansard.clients.values import (
+    as_object,
+    decode_object,
+    milliseconds,
+    path_of_uri,
+    string,
+    table,
+    tables,
+    unknown_kinds,
+    whole,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MOST = 2000  # requests that are remembered
 _MAX_DEPTH = 40
+_RESPONSES = frozenset(
+    "markdownContent markdownVuln inlineReference thinking toolInvocation toolInvocationSerialized prepareToolInvocation textEditGroup"
+    " notebookEditGroup codeblockUri undoStop progressMessage progressTask progressTaskSerialized progressTaskResult mcpServersStarting"
+    " confirmation elicitation elicitationSerialized elicitation2 questionCarousel command warning treeData contentReference codeCitation"
+    " reference references extensions pullRequest multiDiffData clearToPreviousToolInvocation hook workspaceEdit move".split()
+)
 
 
 class Memory(Struct, gc=False, omit_defaults=True):
@@ -71,6 +87,7 @@ def _request(given: dict[str, Any], memory: Memory) -> Record:
     record.blocks = [Block(TEXT, said)]
     calls = list(_rounds(table(given, "result")))
     response = given.get("response")
+    record.unknown = unknown_kinds(tables(given, "response"), _RESPONSES, "kind")
     for block in _shown(response if isinstance(response, list) else []):
         if block.kind != CALL:
             record.blocks.append(block)

@@ -6,7 +6,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hansard.clients.copilot_cli.decode import Memory, decode
+from hansard.clients.copilot_cli.decode import KNOWN, Memory, decode
 from hansard.clients.copilot_cli.tools import KINDS, tool_input
 from hansard.clients.copilot_cli.usage import Tokens
 from hansard.clients.generic import RESULT, GenericClient, Record, Usage, stated
@@ -39,6 +39,7 @@ class CopilotCli(GenericClient):
     speaker = "Copilot"
     tools = KINDS
     memory = Memory
+    known_kinds = KNOWN
     layout = Layout(main="session-state", folders={"session-state": _SESSIONS, "history-session-state": _SESSIONS})
 
     def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:

@@ -18,6 +18,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MOST_THREADS = 100
+KNOWN = frozenset(
+    {
+        *(
+            f"session.{name}"
+            for name in (
+                "start resume shutdown info warning error idle model_change mode_changed title_changed context_changed usage_record"
+                " usage_checkpoint usage_info compaction_start compaction_complete task_complete snapshot_rewind truncation handoff"
+                " plan_changed todos_changed workspace_file_changed permissions_changed session_limits_changed context_cleared"
+                " mode_notice_delivered schedule_created schedule_cancelled schedule_rearmed autopilot_objective_changed"
+                " remote_steerable_changed binary_asset auto_mode_resolved"
+            ).split()
+        ),
+        *(
+            "user.message assistant.message assistant.message_start assistant.turn_start assistant.turn_end assistant.intent"
+            " assistant.reasoning assistant.usage assistant.idle tool.execution_start tool.execution_complete tool.user_requested"
+            " tool.search_activated skill.invoked hook.start hook.end subagent.started subagent.configured subagent.completed"
+            " subagent.failed subagent.selected subagent.deselected system.message system.notification abort permission.requested"
+            " permission.completed user_input.requested user_input.completed"
+        ).split(),
+    }
+)
+"""Events that are understood, or known to say nothing that others do not."""
+_FIELDS = frozenset("type data id timestamp parentId agentId ephemeral debugOnly".split())
 
 
 class Memory(Struct, gc=False, omit_defaults=True):
@@ -37,6 +60,7 @@ def decode(line: bytes, memory: Memory) -> Iterator[Record]:
     agent = (string(data, "parentToolCallId") or string(event, "agentId"))[:NAME_LENGTH]
     uuid = string(event, "id")[:NAME_LENGTH]
     record = Record(kind, ts=milliseconds(event.get("timestamp")), uuid=uuid, is_aside=bool(agent))
+    record.unknown = [(kind, name) for name in event if name not in _FIELDS]
     tokens = memory.tokens
     match kind:
         case "session.start" | "session.resume" | "session.context_changed":

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from hansard.clients.database_client import ROWS, DatabaseClient
 from hansard.clients.entries import Change, lines_of
 from hansard.clients.generic import (
     CALL,
@@ -22,7 +23,6 @@ from hansard.clients.generic import (
     TEXT,
     THINKING,
     Block,
-    GenericClient,
     Record,
     Replacement,
     Usage,
@@ -34,25 +34,19 @@ from hansard.clients.row_logs import (
     RowLog,
     Unit,
     by_time,
-    database_root,
     log_path,
-    milliseconds,
     rows_info,
     text_of_cell,
     unit_id,
 )
 from hansard.clients.tools import Edit, Fetch, Read, Search, Shell, Spawn, Write, facts_of, text_of
-from hansard.sources.roots import FileKind, Layout
+from hansard.clients.values import milliseconds, unknown_kinds
 
 if TYPE_CHECKING:
-    from hansard.clients.protocol import PathInfo
     from hansard.clients.tools import ToolInput
     from hansard.model.tools import ToolKind
     from hansard.sources.foreign import ForeignDatabase
-    from hansard.sources.roots import Root
 
-_DATABASE = "crush.db"
-_ROWS = "rows"
 _SESSION = (
     "id parent_session_id title message_count prompt_tokens completion_tokens cost updated_at created_at summary_message_id"
     " todos"
@@ -90,13 +84,19 @@ class _Memory(Struct):
     agents: dict[str, str] = {}
 
 
-class Crush(GenericClient):
+_PARTS = frozenset("text reasoning binary image_url tool_call tool_result finish".split())
+
+
+class Crush(DatabaseClient):
     """Crush."""
 
     name = "crush"
     speaker = "Crush"
-    layout = Layout(main=_ROWS, folders={}, files={_DATABASE: FileKind.DATABASE}, rows=_ROWS)
+    database = "crush.db"
+    tables = ("sessions", "messages")
+    other_tables = ("files", "read_files", "goose_db_version", "stats")
     memory = _Memory
+    known_kinds = frozenset({"session", "update", "deleted"})
     tools = _TOOLS
 
     def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:
@@ -112,17 +112,8 @@ class Crush(GenericClient):
             return []
         return [path for path in dict.fromkeys(places) if os.path.isabs(path) and self.open_root(path) is not None]
 
-    def open_root(self, path: str) -> Root | None:
-        real = os.path.realpath(os.path.expanduser(path))
-        if not os.path.isfile(os.path.join(real, _DATABASE)):
-            return None
-        return database_root(self.name, f"crush-{os.path.basename(_project(real))}", real, self.layout)
-
-    def path_info(self, path: str) -> PathInfo:
-        return rows_info(path)
-
-    def database_rank(self, path: str) -> int:  # noqa: ARG002 - there is one
-        return 0
+    def root_name(self, path: str) -> str:
+        return f"crush-{os.path.basename(_project(path))}"
 
     def row_logs(self, path: str, place: str, database: ForeignDatabase | None) -> Iterator[RowLog]:  # noqa: ARG002
         if database is None:
@@ -206,6 +197,7 @@ def _message(row: dict[str, Any], memory: _Memory) -> Record:
         record.role, record.ts = "reply", milliseconds(row.get("finished_at")) or record.ts
     elif role == "user":
         record.role = "prompt"
+    record.unknown = unknown_kinds(parts, _PARTS)
     for part in parts:
         kind, data = part["type"], part["data"]
         if kind == "text" and data["text"]:
@@ -261,7 +253,7 @@ def _result(data: dict[str, Any], memory: _Memory) -> Block:
         except (msgspec.DecodeError, AttributeError):
             patch = ""
     message = memory.agents.pop(call, "")
-    agent = rows_info(f"{_ROWS}/-/{log_path(f'{message}$${call}')}").agent_id if message else ""
+    agent = rows_info(f"{ROWS}/-/{log_path(f'{message}$${call}')}").agent_id if message else ""
     return Block(
         RESULT,
         data.get("content") or "",

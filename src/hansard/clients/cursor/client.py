@@ -10,24 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hansard.clients.cursor.bubbles import TOOLS, blocks_of, call_block, result_block, tool_input
 from hansard.clients.cursor.chats import workspace_in
-from hansard.clients.generic import TEXT, THINKING, Block, GenericClient, Record, Usage
-from hansard.clients.row_logs import database_root, milliseconds, moment_of, rows_info, text_of_cell
-from hansard.clients.values import string, table
-from hansard.sources.roots import FileKind, Layout
+from hansard.clients.database_client import DatabaseClient
+from hansard.clients.generic import TEXT, THINKING, Block, Record, Usage
+from hansard.clients.row_logs import text_of_cell
+from hansard.clients.values import milliseconds, string, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from hansard.clients.protocol import PathInfo
     from hansard.clients.row_logs import RowLog
     from hansard.clients.tools import ToolInput
     from hansard.sources.foreign import ForeignDatabase
     from hansard.sources.roots import Root
 
-_ROWS = "rows"
 _STATE = "state.vscdb"
 _GLOBAL = f"globalStorage/{_STATE}"
 _QUERY = ("<user_query>", "</user_query>")
@@ -41,14 +40,16 @@ class _Memory(Struct):
     model: str = ""
 
 
-class Cursor(GenericClient):
+class Cursor(DatabaseClient):
     """Cursor, from 2023 on."""
 
     name = "cursor"
     speaker = "Cursor"
-    layout = Layout(main=_ROWS, folders={}, files={_GLOBAL: FileKind.DATABASE}, rows=_ROWS)
+    database = _GLOBAL
+    tables = ("ItemTable", "cursorDiskKV", "blobs", "meta")
     tools = TOOLS
     memory = _Memory
+    known_kinds = frozenset({"composer", "project", "prompts", "chat", "context", "leftover", "update", "deleted"})
 
     def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:
         places = [
@@ -74,12 +75,8 @@ class Cursor(GenericClient):
         files += [*chat_files(real), *transcript_files(real)]
         if not files:
             return None
-        layout = Layout(main=_ROWS, folders={}, files=dict.fromkeys(files, FileKind.DATABASE), rows=_ROWS)
-        name = "cursor-agent" if files[0].startswith(("projects/", "chats/")) else "cursor"
-        return database_root(self.name, name, real, layout)
-
-    def path_info(self, path: str) -> PathInfo:
-        return rows_info(path)
+        root = self.root_of(real, self.layout_of(files))
+        return replace(root, name="cursor-agent") if files[0].startswith(("projects/", "chats/")) else root
 
     def database_rank(self, path: str) -> int:
         """The common database has more than those of workspaces and chats, and these more than transcripts."""
@@ -164,7 +161,7 @@ def _bubble(id_: str, bubble: dict[str, Any], contents: dict[str, Any], memory: 
 def _time(bubble: dict[str, Any]) -> int | None:
     created = bubble.get("createdAt")
     if isinstance(created, str):
-        return moment_of(created)
+        return milliseconds(created)
     return milliseconds(created or (bubble.get("timingInfo") or {}).get("clientRpcSendTime"))
 
 

@@ -14,7 +14,7 @@ from hansard.clients.lines import Lines, joined, length_of
 from hansard.clients.patches import patch_blocks, patch_input
 from hansard.clients.protocol import PathInfo
 from hansard.clients.tools import Edit, Read, Search, Shell, ToolInput, Write, text_of
-from hansard.clients.values import decode_object, milliseconds, string, table, tables, whole
+from hansard.clients.values import decode_object, milliseconds, string, table, tables, unknown_kinds, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _INJECTED = ("<system-reminder>", "Contents of ")
 _SETTINGS = ".settings.json"
 _LARGEST = 64 << 20  # bytes of a file beside another one
+_PARTS = frozenset("text thinking redacted_thinking image document tool_use tool_result".split())
 
 
 class Droid(ImportedClient):
@@ -32,6 +33,7 @@ class Droid(ImportedClient):
     name = "droid"
     speaker = "Droid"
     suffix = ".jsonl"
+    known_kinds = frozenset({"session_start", "todo_state", "settings", "compaction_state", "line"})
     tools: Mapping[str, ToolKind] = {
         "Execute": "shell",
         "Read": "read",
@@ -155,6 +157,7 @@ def _message(given: dict[str, Any]) -> Record:
     content = message.get("content")
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else tables(message, "content")
     record.blocks = [block for part in parts for block in _block(part)]
+    record.unknown = unknown_kinds(parts, _PARTS)
     if record.kind == "user" and (said := record.text):
         record.role = "note" if said.startswith(_INJECTED) else "prompt"
     return record

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hansard.clients.gemini.decode import Memory, decode
+from hansard.clients.gemini.decode import KNOWN, Memory, decode
 from hansard.clients.gemini.lines import read_lines
 from hansard.clients.gemini.tools import KINDS, bare_output, tool_input
 from hansard.clients.generic import GenericClient, Record
@@ -39,6 +39,7 @@ class GeminiCli(GenericClient):
     speaker = "Gemini"
     tools = KINDS
     memory = Memory
+    known_kinds = KNOWN
     permission_facts = frozenset({"denials"})
     cleans_by_records = True
     layout = Layout(

@@ -25,6 +25,8 @@ _MOST_LIVE = 2_000  # messages that can be rewound to
 _KEY = 12  # characters of a digest
 _WORKSPACE = lazy_compile(r"Workspace Director(?:y|ies):\**\s+-\s+(\S[^\n]*)|current working directory:? *(\S[^\n]*)")
 _CONTEXT = ("<session_context>", "<hook_context>")
+KNOWN = frozenset({"session", "$set", "$set.messages", "$rewindTo", "repeated", "session_context"})
+_FIELDS = frozenset("id sessionId timestamp type content displayContent thoughts tokens model toolCalls".split())
 _ROLES = {"info": "note", "warning": "note", "error": "error"}
 
 
@@ -89,6 +91,7 @@ def _session(facts: dict[str, Any], kind: str = "session") -> Record:
 def _message(message: dict[str, Any], memory: Memory) -> Record:
     kind, key = string(message, "type"), string(message, "id")[:NAME_LENGTH]
     record = Record(kind, ts=milliseconds(message.get("timestamp")), uuid=key)
+    record.unknown = [(kind, name) for name in message if name not in _FIELDS]
     memory.count += 1
     parts = list(_parts(message.get("content")))
     if kind == "gemini":

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from hansard.clients.database_client import DatabaseClient
 from hansard.clients.entries import Change, lines_of
 from hansard.clients.generic import (
     CALL,
@@ -20,7 +21,6 @@ from hansard.clients.generic import (
     TEXT,
     THINKING,
     Block,
-    GenericClient,
     Record,
     Replacement,
     Usage,
@@ -33,27 +33,21 @@ from hansard.clients.row_logs import (
     RowLog,
     Unit,
     by_time,
-    database_root,
     fact,
     log_path,
-    milliseconds,
-    moment_of,
-    rows_info,
     text_of_cell,
 )
 from hansard.clients.state import digest
 from hansard.clients.tools import Edit, Read, Shell, Write, text_of
-from hansard.sources.roots import FileKind, Layout
+from hansard.clients.values import milliseconds, unknown_kinds
 
 if TYPE_CHECKING:
-    from hansard.clients.protocol import PathInfo
     from hansard.clients.tools import ToolInput
     from hansard.model.tools import ToolKind
     from hansard.sources.foreign import ForeignDatabase
     from hansard.sources.roots import Root
 
 _DATABASE = "sessions.db"
-_ROWS = "rows"
 _SESSION = (
     "id name description user_set_name session_type working_dir created_at updated_at total_tokens input_tokens"
     " output_tokens accumulated_total_tokens accumulated_input_tokens accumulated_output_tokens accumulated_cost"
@@ -81,13 +75,22 @@ _TOOLS: Mapping[str, ToolKind] = {
 }
 
 
-class Goose(GenericClient):
+_PARTS = frozenset(
+    "text thinking reasoning redactedThinking image toolRequest frontendToolRequest toolResponse toolConfirmationRequest"
+    " contextLengthExceeded summarizationRequested conversationCompacted systemNotification actionRequired".split()
+)
+
+
+class Goose(DatabaseClient):
     """Goose."""
 
     name = "goose"
     speaker = "Goose"
-    layout = Layout(main=_ROWS, folders={}, files={_DATABASE: FileKind.DATABASE}, rows=_ROWS)
+    database = _DATABASE
+    tables = ("sessions", "messages")
+    other_tables = ("schema_version",)
     tools = _TOOLS
+    known_kinds = frozenset({"session", "update", "deleted"})
 
     def tool_kind(self, tool: str) -> ToolKind:
         """Tools of other extensions are called EXTENSION__TOOL."""
@@ -113,11 +116,7 @@ class Goose(GenericClient):
             return None
         if not has_database and not (is_usual and names):
             return None
-        files = dict.fromkeys([*([_DATABASE] if has_database else ()), *names], FileKind.DATABASE)
-        return database_root(self.name, "goose", real, Layout(main=_ROWS, folders={}, files=files, rows=_ROWS))
-
-    def path_info(self, path: str) -> PathInfo:
-        return rows_info(path)
+        return self.root_of(real, self.layout_of([*([_DATABASE] if has_database else ()), *names]))
 
     def database_rank(self, path: str) -> int:
         """The database has taken over the files."""
@@ -140,7 +139,7 @@ class Goose(GenericClient):
         for row in database.cells("sessions", names):
             values = dict(zip(names, (value for _, value in row), strict=True))
             id_ = (values["id"] or b"").decode(errors="replace")
-            updated = moment_of(_text(values.get("updated_at"))) or 0
+            updated = milliseconds(_text(values.get("updated_at"))) or 0
             stamp = repr((values, states.get(id_)))
             logs.append(RowLog(log_path(id_), updated, stamp, partial(_units, database, columns, id_, row)))
         yield from by_time(logs)
@@ -228,7 +227,7 @@ def _session(row: dict[str, Any]) -> Record:
     if given or made:
         config = text_of_cell(row.get("model_config_json") or "{}")
         record.usage = Usage("session", config.get("model_name") or "", given, made)
-        record.ts = moment_of(row.get("updated_at") or "")
+        record.ts = milliseconds(row.get("updated_at") or "")
     return record
 
 
@@ -241,6 +240,7 @@ def _message(row: dict[str, Any]) -> Record:
     record = Record("assistant" if role == "assistant" else "user", ts=milliseconds(created))
     record.uuid = f"goose-{digest(repr((role, created, items)))}"
     record.blocks = [block for item in items if (block := _block(item)) is not None]
+    record.unknown = unknown_kinds(items, _PARTS)
     if role == "assistant":
         record.role = "reply"
     elif any(block.kind in (TEXT, IMAGE) for block in record.blocks):

@@ -8,36 +8,38 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from hansard.clients.database_client import DatabaseClient
 from hansard.clients.generic import (
     IMAGE,
     NOTHING,
     TEXT,
     THINKING,
     Block,
-    GenericClient,
     Record,
     Usage,
 )
 from hansard.clients.opencode.tools import TOOLS, call_blocks, tool_input
-from hansard.clients.row_logs import database_root, rows_info, text_of_cell
+from hansard.clients.row_logs import text_of_cell
 from hansard.clients.state import digest
-from hansard.clients.values import table, whole
-from hansard.sources.roots import FileKind, Layout
+from hansard.clients.values import table, unknown_kinds, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from hansard.clients.protocol import PathInfo
     from hansard.clients.row_logs import RowLog
     from hansard.clients.tools import ToolInput
     from hansard.sources.foreign import ForeignDatabase
     from hansard.sources.roots import Root
 
-_ROWS = "rows"
 _TREE = "storage"
 _NO_TITLE = ("New session - ", "Child session - ")
 # From this moment on, the tokens of reasoning are beside those of the output, not among them.
 _REASONING_BESIDE = 1775260800000
+
+
+_PARTS = frozenset(
+    "text reasoning tool file step-start step-finish snapshot patch agent subtask retry compaction".split()
+)
 
 
 class Memory(Struct, gc=False, omit_defaults=True):
@@ -46,13 +48,19 @@ class Memory(Struct, gc=False, omit_defaults=True):
     began: int = 0
 
 
-class OpenCode(GenericClient):
+class OpenCode(DatabaseClient):
     """OpenCode 1.0 and later."""
 
     name = "opencode"
     speaker = "OpenCode"
     memory = Memory
-    layout = Layout(main=_ROWS, folders={}, files={"opencode.db": FileKind.DATABASE}, rows=_ROWS)
+    known_kinds = frozenset({"session", "todo", "update", "deleted"})
+    database = "opencode.db"
+    tables = ("session", "message", "part", "todo")
+    other_tables = (
+        "account account_state control_account credential session_share session_input session_context_epoch project project_directory"
+        " workspace permission event event_sequence migration data_migration __drizzle_migrations"
+    ).split()
     tools = TOOLS
 
     def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:
@@ -69,17 +77,14 @@ class OpenCode(GenericClient):
         except OSError:
             return None
         databases = [name for name in names if name == "opencode.db" or _is_channel(name)]
-        files = dict.fromkeys(sorted(databases, key=lambda name: (name != "opencode.db", name)), FileKind.DATABASE)
+        files = sorted(databases, key=lambda name: (name != self.database, name))
         tree = [kind for kind in ("session", "message") if os.path.isdir(os.path.join(real, _TREE, kind))]
         if tree:
             # Once there is a database, the folder does not change any more but for what is deleted.
-            files[f"{_TREE}/session" if databases and "session" in tree else _TREE] = FileKind.DATABASE
+            files.append(f"{_TREE}/session" if databases and "session" in tree else _TREE)
         if not files:
             return None
-        return database_root(self.name, "opencode", real, Layout(main=_ROWS, folders={}, files=files, rows=_ROWS))
-
-    def path_info(self, path: str) -> PathInfo:
-        return rows_info(path)
+        return self.root_of(real, self.layout_of(files))
 
     def database_rank(self, path: str) -> int:
         """The database counts before the folder that it was made from."""
@@ -109,7 +114,12 @@ class OpenCode(GenericClient):
         message = said["message"]
         data = text_of_cell(message["data"])
         parts = [text_of_cell(part["data"]) for part in said.get("part", ())]
-        record = _user(data, parts) if data["role"] == "user" else _assistant(data, parts)
+        role = data["role"]
+        if role not in ("user", "assistant"):
+            yield Record(str(role))
+            return
+        record = _user(data, parts) if role == "user" else _assistant(data, parts)
+        record.unknown = unknown_kinds(parts, _PARTS)
         # A fork has all messages of the other session up to some place under new ids, with the times of the originals.
         record.is_copy = data["time"]["created"] < memory.began
         yield record

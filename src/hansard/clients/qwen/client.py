@@ -10,7 +10,7 @@ import msgspec
 from hansard.clients.gemini.tools import KINDS, bare_output, tool_input
 from hansard.clients.generic import GenericClient, Record
 from hansard.clients.protocol import PathInfo, SideContent, SideFacts
-from hansard.clients.qwen.decode import Memory, decode
+from hansard.clients.qwen.decode import KNOWN, Memory, decode
 from hansard.clients.tools import ToolUse
 from hansard.clients.values import string
 from hansard.sources.roots import NOT_KEPT, FileKind, Layout, LayoutFolder, Root
@@ -39,6 +39,7 @@ class QwenCode(GenericClient):
     speaker = "Qwen"
     tools = KINDS
     memory = Memory
+    known_kinds = KNOWN
     permission_facts = frozenset({"denials"})
     layout = Layout(main="projects", folders={"projects": _PROJECTS, "tmp": _PROJECTS})
 

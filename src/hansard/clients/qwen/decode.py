@@ -42,6 +42,20 @@ class Memory(Struct, gc=False, omit_defaults=True):
         return own[:NAME_LENGTH]
 
 
+KNOWN = frozenset(
+    f"system/{name}"
+    for name in (
+        "chat_compression ui_telemetry attribution_snapshot rewind custom_title parent_session slash_command at_command notification"
+        " cron mid_turn_user_message session_model agent_launch_prompt file_history_snapshot branch_checkpoint"
+        " background_task_completed"
+    ).split()
+)
+_FIELDS = frozenset(
+    "uuid parentUuid sessionId timestamp type subtype cwd version gitBranch message model usageMetadata toolCallResult systemPayload"
+    " forkedFrom isSidechain agentId agentName agentType agentColor parentToolCallId".split()
+)
+
+
 def decode(line: bytes, memory: Memory) -> Iterator[Record]:
     """One record."""
     given = decode_object(line)
@@ -59,6 +73,7 @@ def decode(line: bytes, memory: Memory) -> Iterator[Record]:
         version=string(given, "version"),
         is_aside=given.get("isSidechain") is True,
     )
+    record.unknown = [(record.kind, name) for name in given if name not in _FIELDS]
     if source := string(table(given, "forkedFrom"), "sessionId"):
         record.forked_from, record.is_copy = source, True
     payload = table(given, "systemPayload")

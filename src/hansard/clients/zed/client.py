@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from hansard.clients.database_client import DatabaseClient
 from hansard.clients.entries import hunks_of
-from hansard.clients.generic import CALL, IMAGE, RESULT, TEXT, THINKING, Block, GenericClient, Record, Usage
+from hansard.clients.generic import CALL, IMAGE, RESULT, TEXT, THINKING, Block, Record, Usage
 from hansard.clients.lines import REFUSED
 from hansard.clients.row_logs import (
     Body,
@@ -22,24 +23,17 @@ from hansard.clients.row_logs import (
     RowLog,
     Unit,
     by_time,
-    database_root,
     log_path,
-    moment_of,
-    rows_info,
     unit_id,
 )
 from hansard.clients.tools import Fetch, Query, Read, Search, Shell, text_of
-from hansard.sources.roots import FileKind, Layout
+from hansard.clients.values import milliseconds
 
 if TYPE_CHECKING:
-    from hansard.clients.protocol import PathInfo
     from hansard.clients.tools import ToolInput
     from hansard.model.tools import ToolKind
     from hansard.sources.foreign import ForeignDatabase
-    from hansard.sources.roots import Root
 
-_DATABASE = "threads.db"
-_ROWS = "rows"
 _FACTS = "id parent_id summary updated_at created_at folder_paths folder_paths_order data_type".split()
 _LARGEST = 256 << 20  # bytes of a document
 _TOOLS: Mapping[str, ToolKind] = {
@@ -59,13 +53,18 @@ _TOOLS: Mapping[str, ToolKind] = {
 _WRITES = frozenset({"edit_file", "write_file", "create_file"})
 
 
-class Zed(GenericClient):
+_PARTS = frozenset("Text Image Mention Thinking RedactedThinking ToolUse".split())
+
+
+class Zed(DatabaseClient):
     """Zed's own agent."""
 
     name = "zed"
     speaker = "Zed"
-    layout = Layout(main=_ROWS, folders={}, files={_DATABASE: FileKind.DATABASE}, rows=_ROWS)
+    database = "threads.db"
+    tables = ("threads",)
     tools = _TOOLS
+    known_kinds = frozenset({"thread", "resume", "update", "deleted"})
 
     def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:
         data = environ.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
@@ -73,18 +72,6 @@ class Zed(GenericClient):
         if environ.get("LOCALAPPDATA"):
             places.append(os.path.join(environ["LOCALAPPDATA"], "Zed"))
         return [path for place in places if self.open_root(path := os.path.join(place, "threads")) is not None]
-
-    def open_root(self, path: str) -> Root | None:
-        real = os.path.realpath(os.path.expanduser(path))
-        if not os.path.isfile(os.path.join(real, _DATABASE)):
-            return None
-        return database_root(self.name, "zed", real, self.layout)
-
-    def path_info(self, path: str) -> PathInfo:
-        return rows_info(path)
-
-    def database_rank(self, path: str) -> int:  # noqa: ARG002 - there is one
-        return 0
 
     def row_logs(self, path: str, place: str, database: ForeignDatabase | None) -> Iterator[RowLog]:  # noqa: ARG002
         if database is None:
@@ -102,7 +89,7 @@ class Zed(GenericClient):
             ids = (str(above), str(id_)) if above and above != id_ else (str(id_),)
             units = partial(_units, database, names, str(id_))
             stamp = repr((updated, size))
-            logs.append(RowLog(log_path(*ids), moment_of(str(updated)) or 0, stamp, units, len(ids) > 1))
+            logs.append(RowLog(log_path(*ids), milliseconds(str(updated)) or 0, stamp, units, len(ids) > 1))
         yield from by_time(logs)
 
     def tool_input(self, tool: str, given: Any) -> ToolInput | None:
@@ -181,7 +168,7 @@ def _is_answered(said: Any) -> bool:
 def _facts(row: dict[str, Any], thread: dict[str, Any]) -> Record:
     title = thread.get("title") or row.get("summary") or ""
     record = Record("thread", title=title, cwd=str(row.get("folder_paths") or "").split("\n")[0])
-    record.ts = moment_of(row.get("updated_at") or "")
+    record.ts = milliseconds(row.get("updated_at") or "")
     tokens = thread.get("cumulative_token_usage") or {}
     names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     given, made, read, written = (tokens.get(name) or 0 for name in names)
@@ -194,19 +181,29 @@ def _facts(row: dict[str, Any], thread: dict[str, Any]) -> Record:
 
 def _message(id_: str, said: Any) -> Record:
     if isinstance(said, str) or not isinstance(said, dict):
-        return Record(str(said).lower())  # "Resume"
+        return Record(str(said).strip('"').lower())  # "Resume"
     if "role" in said:
         return _older(id_, said)
     if "User" in said:
         record = Record("user", "prompt", uuid=f"zed-{id_}")
         record.blocks = [block for part in said["User"]["content"] if (block := _user_block(part)) is not None]
+        record.unknown = _unknown(said["User"]["content"])
         return record
     if "Agent" in said:
         record = Record("assistant", "reply", uuid=f"zed-{id_}")
         results = said["Agent"].get("tool_results") or {}
         record.blocks = [block for part in said["Agent"]["content"] for block in _agent_blocks(part, results)]
+        record.unknown = _unknown(said["Agent"]["content"])
         return record
-    return Record("system", "compaction", blocks=[Block(TEXT, "Conversation compacted")])
+    if "Compaction" in said:
+        return Record("system", "compaction", blocks=[Block(TEXT, "Conversation compacted")])
+    return Record(next(iter(said), "message").lower())
+
+
+def _unknown(parts: Iterable[Any]) -> list[tuple[str, str]]:
+    """Parts that are no object with a known key."""
+    names = dict.fromkeys(str(next(iter(part), "")) for part in parts if isinstance(part, dict))
+    return [(f"part/{name}", "") for name in names if name not in _PARTS]
 
 
 def _user_block(part: dict[str, Any]) -> Block | None:

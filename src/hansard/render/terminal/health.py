@@ -12,7 +12,7 @@ from hansard.render.terminal.tables import draw_table
 from hansard.render.text import Paint, fit, fit_path, one_line, wrap
 
 if TYPE_CHECKING:
-    from hansard.query.health import Diagnosis, Status
+    from hansard.query.health import Diagnosis, NotKept, Status
 
 _SHOWN = 5
 _LEVELS = {"ok": ("ok", "green"), "note": ("note", "blue"), "warning": ("warning", "yellow"), "error": ("ERROR", "red")}
@@ -62,10 +62,9 @@ def status_lines(
         rows.append(("Problems", incomplete(answer.problems)))
         rows += [("", f"{one_line(item.subject)}: {one_line(item.reason)}") for item in answer.problems[1:_SHOWN]]
     if answer.left_out:
-        rows.append(("Left out", f"{many(len(answer.left_out), 'file')}:"))
+        rows.append(("Left out", f"{many(len(answer.left_out), 'item')}:"))
         rows += [
-            ("", f"{fit_path(one_line(item.path), columns - 40)} ({size(item.bytes)}, {one_line(item.reason)})")
-            for item in answer.left_out[:_SHOWN]
+            ("", f"{fit_path(one_line(item.path), columns - 40)} ({_why(item)})") for item in answer.left_out[:_SHOWN]
         ]
     yield from _facts(rows, columns, paint)
     yield ""
@@ -118,6 +117,11 @@ def cleanup_lines(answer: Status, moment: datetime, *, syncing: bool = False) ->
     total = sum(item.size for item in answer.doomed)
     first = ahead(answer.doomed[0].deleted_at, moment)
     return [f"the client deletes {many(count, 'transcript')} ({size(total)}) within 7 days, the first {first}; {kept}"]
+
+
+def _why(item: NotKept) -> str:
+    """The size of a file that is not kept, and the reason; tables of a database have no size."""
+    return ", ".join(filter(None, (size(item.bytes) if item.bytes else "", one_line(item.reason))))
 
 
 def _facts(rows: list[tuple[str, str]], columns: int, paint: Paint) -> Iterator[str]:
