@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -19,9 +19,6 @@ from hansard.errors import NotFound
 from .conftest import OTHER, SESSION, Run
 from .test_free import age
 from .test_retention import configure
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="programs are shell scripts here")
 
@@ -87,6 +84,28 @@ def test_installed_and_removed(run: Run, programs: Path, scheduler: str) -> None
     assert {path: os.stat(path).st_mode for path, _, _ in os.walk(home) if path in before} == before
     assert not os.path.exists(os.path.join(home, "table"))
     assert "not installed" in run("guard", "remove", "--yes", code=1).stderr
+
+
+@pytest.mark.parametrize("scheduler", ["systemd", "cron", "launchd", "task"])
+def test_it_pushes_if_asked_to(run: Run, programs: Path, scheduler: str) -> None:
+    (programs / "schtasks").write_text(NOTING)
+    (programs / "schtasks").chmod(0o755)
+    refused = run("guard", "install", "--scheduler", scheduler, "--push", "--yes", code=2)
+    assert "no database is named" in refused.stderr
+    configure('[team]\ndatabase = "postgresql://ann@db.example.com/team"\n[lake]\ntarget = "/mnt/lake"\n')
+    options = ("--push", "--push-lake")
+    assert "Nothing was changed" in run("guard", "install", "--scheduler", scheduler, *options).stderr
+    run("guard", "install", "--scheduler", scheduler, *options, "--yes")
+    files = json.loads(run("guard", "--json").stdout)["files"]
+    encoding = "utf-16" if scheduler == "task" else "utf-8"
+    made = "".join(Path(path).read_text(encoding) for path in files)
+    assert made.count("push-lake") == (2 if scheduler == "cron" else 1)
+    assert "db.example.com" not in made  # the configuration names it, which may change
+    run("guard", "install", "--scheduler", scheduler, "--yes")
+    assert "--push" not in "".join(Path(path).read_text(encoding) for path in files)
+    run("guard", "remove", "--yes")
+    assert not any(os.path.exists(path) for path in files)
+    assert "belong to" in run("guard", "remove", "--push", "--yes", code=2).stderr
 
 
 def test_a_scheduler_that_fails_leaves_nothing(run: Run, programs: Path) -> None:

@@ -31,11 +31,30 @@ class Server(NamedTuple):
     """A running server."""
 
     folder: str
+    programs: Path
 
     def url(self, login: str) -> str:
         from urllib.parse import quote
 
         return f"postgresql://{quote(login, safe='')}@/team?host={quote(self.folder, safe='')}"
+
+    def run(self, program: str, *arguments: str) -> None:
+        """Run one of its programs; the server refuses to run as root, so it runs as nobody then."""
+        who: dict[str, Any] = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
+        subprocess.run(
+            [self.programs / program, "-D", f"{self.folder}/data", *arguments],
+            check=True,
+            cwd=self.folder,
+            stdout=subprocess.DEVNULL,
+            env={"PATH": os.environ["PATH"], "HOME": self.folder},
+            **who,
+        )
+
+    def start(self) -> None:
+        self.run("pg_ctl", "-w", "-l", f"{self.folder}/log", "start")
+
+    def stop(self, mode: str = "immediate") -> None:
+        self.run("pg_ctl", "-w", "-m", mode, "stop")
 
 
 def find_programs() -> Path | None:
@@ -56,40 +75,29 @@ def _major(folder: Path) -> int:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    """A server on a socket in a folder of its own. It refuses to run as root, so it runs as nobody then."""
+    """A server on a socket in a folder of its own."""
     programs = find_programs()
     if programs is None:
         pytest.skip("no PostgreSQL 15 or newer: `make postgres` installs it")
     pytest.importorskip("psycopg")
     parent = next(place for place in ("/dev/shm", "/tmp") if os.path.isdir(place))
     folder = tempfile.mkdtemp(prefix="hansard-pg-", dir=parent)
-    who: dict[str, Any] = {"cwd": folder}
     if os.geteuid() == 0:
         shutil.chown(folder, "nobody")
-        who |= {"user": "nobody", "group": "nogroup", "extra_groups": []}
-
-    def run(program: str, *arguments: str) -> None:
-        subprocess.run(
-            [programs / program, "-D", f"{folder}/data", *arguments],
-            check=True,
-            stdout=subprocess.DEVNULL,
-            env={"PATH": os.environ["PATH"], "HOME": folder},
-            **who,
-        )
-
+    running = Server(folder, programs)
     try:
-        run("initdb", "-U", "root", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions")
+        running.run("initdb", "-U", "root", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions")
         Path(folder, "data", "postgresql.auto.conf").write_text(
             f"listen_addresses = ''\nunix_socket_directories = '{folder}'\nfsync = off\nfull_page_writes = off\n"
             "shared_buffers = 64MB\nautovacuum = off\n",
             encoding="utf-8",
         )
-        run("pg_ctl", "-w", "-l", f"{folder}/log", "start")
+        running.start()
         _make_logins(folder)
-        yield Server(folder)
+        yield running
     finally:
         if Path(folder, "data", "postmaster.pid").exists():
-            run("pg_ctl", "-w", "-m", "immediate", "stop")
+            running.stop()
         shutil.rmtree(folder, ignore_errors=True)
 
 

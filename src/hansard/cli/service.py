@@ -53,10 +53,10 @@ class Service(Struct, frozen=True):
     start: tuple[Command, ...]
 
 
-def job(home: str, roots: Sequence[str]) -> list[str]:
+def job(home: str, roots: Sequence[str], options: Sequence[str] = ()) -> list[str]:
     """The command of the daily run."""
     named = [word for root in roots for word in ("--root", root)]
-    return [sys.executable, "-P", "-c", START, "guard", "run", "--home", home, *named]
+    return [sys.executable, "-P", "-c", START, "guard", "run", *options, "--home", home, *named]
 
 
 def choose(environ: Mapping[str, str], platform: str = sys.platform) -> str:
@@ -77,9 +77,11 @@ def choose(environ: Mapping[str, str], platform: str = sys.platform) -> str:
     )
 
 
-def plan(scheduler: str, home: str, roots: Sequence[str], environ: Mapping[str, str]) -> Service:
-    """What installing the daily run changes."""
-    return _PLANS[scheduler](os.path.realpath(home), job(os.path.realpath(home), roots), environ)
+def plan(
+    scheduler: str, home: str, roots: Sequence[str], environ: Mapping[str, str], options: Sequence[str] = ()
+) -> Service:
+    """What installing the daily run, with these options, changes."""
+    return _PLANS[scheduler](os.path.realpath(home), job(os.path.realpath(home), roots, options), environ)
 
 
 def stop(scheduler: str) -> list[Command]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 import msgspec
@@ -14,14 +14,22 @@ from msgspec.structs import replace
 
 from hansard.cli.commands.store import BUSY
 from hansard.cli.context import Command, Context, common, note, now, warn
+from hansard.cli.push import lake_target, push_lake, push_team, pushed_line
 from hansard.cli.request_options import YES
-from hansard.errors import HansardError, NotFound, StoreBusy
+from hansard.cli.team_address import place_of
+from hansard.errors import HansardError, NotFound, StoreBusy, UsageError
 from hansard.files import write_private
 from hansard.render.format import ago, many, size
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hansard.changes.journal import Journal
+    from hansard.cli.service import Service
+    from hansard.cli.team_address import Place
+    from hansard.lake.push import LakeReport
+    from hansard.team.push import PushReport
 
 _LAST = "last-guard.json"
 
@@ -34,8 +42,10 @@ _LAST = "last-guard.json"
     type=click.Choice(["systemd", "launchd", "task", "cron"]),
     help="What runs it; by default what this system has.",
 )
+@click.option("--push", is_flag=True, help="Push to the configured team's database after each sync.")
+@click.option("--push-lake", "lake", is_flag=True, help="Push to the configured lake after each sync.")
 @common
-def guard(cli: Context, action: str, yes: bool, scheduler: str | None) -> None:
+def guard(cli: Context, action: str, yes: bool, scheduler: str | None, push: bool, lake: bool) -> None:
     """Store new history daily and after login, before the client cleans up, and apply the rules of `hansard retention`.
 
     It is a user service: a systemd timer, a launchd agent, a Windows task, or cron. Without --yes the changes are shown and nothing is
@@ -45,13 +55,17 @@ def guard(cli: Context, action: str, yes: bool, scheduler: str | None) -> None:
       hansard guard install            show what would change
       hansard guard install --yes
       hansard guard install --scheduler cron --yes
+      hansard guard install --push --yes
       hansard guard status
       hansard guard run
       hansard guard remove --yes
     """
     home = os.path.realpath(cli.settings().home)
+    if (push or lake) and action not in ("install", "run"):
+        raise UsageError("--push and --push-lake belong to `guard install` and `guard run`")
+    pushes = _Pushes(place_of(cli, None, None) if push else None, lake_target(cli) if lake else None)
     if action == "run":
-        _run(cli, home)
+        _run(cli, home, pushes)
         return
     from hansard.changes.journal import list_journals
     from hansard.cli import service
@@ -64,10 +78,11 @@ def guard(cli: Context, action: str, yes: bool, scheduler: str | None) -> None:
         raise NotFound("the guard is not installed")
     roots = cli.roots or (list(cli.settings().roots) if os.environ.get("CLAUDE_CONFIG_DIR") else [])
     chosen = (scheduler or service.choose(os.environ)) if action == "install" else ""
+    planned = service.plan(chosen, home, roots, os.environ, pushes.options) if chosen else None
     if not yes:
-        _preview(cli, service.plan(chosen, home, roots, os.environ) if chosen else None, known)
+        _preview(cli, planned, known)
         return
-    _change(home, chosen, roots)
+    _change(home, lambda: service.plan(chosen, home, roots, os.environ, pushes.options) if chosen else None)
     if cli.as_json:
         cli.emit({"applied": True, "action": action, "scheduler": chosen or known[-1].facts["scheduler"]})
     elif chosen:
@@ -76,8 +91,20 @@ def guard(cli: Context, action: str, yes: bool, scheduler: str | None) -> None:
         cli.say(["Removed; every file is as it was before."])
 
 
-def _change(home: str, chosen: str, roots: list[str]) -> None:
-    """Remove what is installed, then install with the chosen scheduler, if any; undone if that fails."""
+class _Pushes(NamedTuple):
+    """Where a run pushes to."""
+
+    team: Place | None
+    lake: str | None
+
+    @property
+    def options(self) -> list[str]:
+        """The same as options of the command."""
+        return ["--push"] * (self.team is not None) + ["--push-lake"] * (self.lake is not None)
+
+
+def _change(home: str, plan: Callable[[], Service | None]) -> None:
+    """Remove what is installed, then install what is planned after that, if anything; undone if that fails."""
     from hansard.changes.journal import journals
     from hansard.cli import service
 
@@ -93,22 +120,22 @@ def _change(home: str, chosen: str, roots: list[str]) -> None:
             for command in service.after_removal(former):
                 with suppress(HansardError):
                     command.run()
-        if not chosen:
+        planned = plan()
+        if planned is None:
             return
-        planned = service.plan(chosen, home, roots, os.environ)
         journal = open_journals.apply(planned.changes)
         try:
             for command in planned.start:
                 command.run()
         except BaseException:
-            for command in service.stop(chosen):
+            for command in service.stop(planned.scheduler):
                 with suppress(HansardError):
                     command.run()
             open_journals.undo(journal)
             raise
 
 
-def _preview(cli: Context, planned: object, known: list[Journal]) -> None:
+def _preview(cli: Context, planned: Service | None, known: list[Journal]) -> None:
     from hansard.changes.plan import preview
     from hansard.cli import service
 
@@ -116,7 +143,7 @@ def _preview(cli: Context, planned: object, known: list[Journal]) -> None:
     for journal in known:
         lines += [f"run {' '.join(command.argv)}" for command in service.stop(journal.facts["scheduler"])]
         lines += [f"restore {step.path}" for step in journal.steps]
-    if isinstance(planned, service.Service):
+    if planned is not None:
         lines += preview(planned.changes)
         lines += [f"run {' '.join(command.argv)}" for command in planned.start]
     cli.preview([one_line(line) for line in lines])
@@ -131,10 +158,12 @@ class LastRun(Struct, frozen=True):
     deleted_bytes: int = 0
     searched_bytes: int = 0
     """For secrets."""
+    pushed: tuple[str, ...] = ()  # what was pushed where, in words
 
 
-def _run(cli: Context, home: str) -> None:
-    """A sync, the rules, and a search for secrets; what came of it is noted for `status`."""
+def _run(cli: Context, home: str, pushes: _Pushes) -> None:
+    """A sync, the rules, a search for secrets and the pushes; what came of it is noted for `status`."""
+    sent: list[PushReport | LakeReport] = []
     last = LastRun(now().isoformat(timespec="seconds"))
     try:
         with cli.engine() as h:
@@ -150,10 +179,15 @@ def _run(cli: Context, home: str) -> None:
                 last = replace(last, freed_bytes=done.freed.bytes, deleted_bytes=deleted)
             # Another process may be searching: then it does this.
             last = replace(last, searched_bytes=h.scan_secrets().bytes_read)
+            if pushes.team is not None:
+                sent.append(push_team(cli, h, pushes.team))
+            if pushes.lake is not None:
+                sent.append(push_lake(cli, h))
     except HansardError as error:
         last = replace(last, error=str(error))
         raise
     finally:
+        last = replace(last, pushed=tuple(map(pushed_line, sent)))
         with suppress(OSError):
             write_private(os.path.join(home, _LAST), msgspec.json.encode(last))
     if cli.as_json:
@@ -163,15 +197,13 @@ def _run(cli: Context, home: str) -> None:
                 "freed_bytes": last.freed_bytes,
                 "deleted_bytes": last.deleted_bytes,
                 "searched_bytes": last.searched_bytes,
+                "pushed": sent,
             }
         )
         return
     stored = f"{many(report.transcripts, 'transcript')}, {report.changed:,} changed"
-    cli.say(
-        [
-            f"{stored}; {size(last.freed_bytes)} freed, {size(last.deleted_bytes)} deleted, {size(last.searched_bytes)} searched for secrets"
-        ]
-    )
+    changed = f"{size(last.freed_bytes)} freed, {size(last.deleted_bytes)} deleted, {size(last.searched_bytes)} searched for secrets"
+    cli.say([f"{stored}; {changed}", *last.pushed])
 
 
 def _status(cli: Context, home: str, known: list[Journal]) -> None:
@@ -195,4 +227,5 @@ def _status(cli: Context, home: str, known: list[Journal]) -> None:
     if last is not None:
         failed = f", which failed: {one_line(last.error)}" if last.error else "."
         lines.append(f"Last run {ago(datetime.fromisoformat(last.at), now())}{failed}")
+        lines += [f"  {line}" for line in last.pushed]
     cli.say(lines)

@@ -10,20 +10,18 @@ from msgspec.structs import replace
 from hansard.cli.commands.usage import show_budgets, show_report
 from hansard.cli.context import SLOW_SECONDS, Command, Context, Group, common, none_found, now, reads
 from hansard.cli.output.progress import BytesBar
+from hansard.cli.push import lake_target, push_lake, pushed_line
 from hansard.cli.request_options import LEDGER_FILTERS, ORDER, takes
 from hansard.errors import UsageError
 from hansard.model.serialize import plain
 from hansard.model.store_requests import LakeAuditRequest, LakeUsageRequest
 from hansard.model.table import Column, Kind, Table
-from hansard.render.format import many, size
 from hansard.render.terminal.tables import draw_table
-from hansard.render.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hansard.lake.audit import LakeAudit
-    from hansard.lake.push import LakeReport
     from hansard.lake.store import LakeStatus
 
 _FILTERS = LEDGER_FILTERS.replace(" match", "")
@@ -56,18 +54,6 @@ def lake(_: Context) -> None:
     """
 
 
-def _target(cli: Context, target: str | None) -> str:
-    found: str | None = target or cli.settings().lake.get("target")
-    if found is None:
-        from hansard.directories import config_path
-
-        raise UsageError(
-            "no lake is named: give a directory or the URL of an object store, or add for example [lake] and below it"
-            f' target = "s3://bucket/hansard" to {config_path()}'
-        )
-    return found
-
-
 @lake.command(cls=Command)
 @_TARGET
 @click.option("--machine", metavar="NAME", help="The name of this machine; by default its host name.")
@@ -90,47 +76,9 @@ def push(
       hansard lake push --names --person ann
       hansard lake push --table delta
     """
-    settings = cli.settings()
-    known = settings.lake
     with cli.reading() as h, BytesBar("Pushing", after=SLOW_SECONDS) as bar:
-        report = h.push_lake(
-            target=_target(cli, target),
-            machine=machine or known.get("machine") or _host(),
-            person=person or known.get("person") or _login(),
-            key=known.get("key"),
-            names=bool(known.get("names") if names is None else names),
-            opened=settings.open_projects,
-            table=table or known.get("table", "parquet"),
-            redact=settings.redact_outgoing,
-            progress=bar,
-        )
-    cli.answer(report, lambda: [_pushed(report)])
-
-
-def _host() -> str:
-    import platform
-
-    return platform.node() or "machine"
-
-
-def _login() -> str:
-    import getpass
-
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "somebody"
-
-
-def _pushed(report: LakeReport) -> str:
-    done = f"{many(report.sessions, 'session')} pushed, {report.unchanged:,} unchanged"
-    if report.removed:
-        done += f", {report.removed:,} removed"
-    opened = ", ".join(map(one_line, report.opened)) or "no project"
-    return (
-        f"{one_line(report.machine)}: {done}; {many(report.rows, 'row')}, {size(report.bytes)} in"
-        f" {many(report.files, 'file')}, {report.seconds:.1f} s. Texts of: {opened}"
-    )
+        report = push_lake(cli, h, target, machine=machine, person=person, table=table, names=names, progress=bar)
+    cli.answer(report, lambda: [pushed_line(report)])
 
 
 @lake.command(cls=Command)
@@ -168,7 +116,7 @@ def report(cli: Context, request: LakeUsageRequest, target: str | None, order: s
             f"no budget of the lake is set: add for example [lake.budgets] and below it month = 5000 to {config_path()}"
         )
     request = replace(request, ascending=None if order is None else order == "asc")
-    with Lake(_target(cli, target)) as opened:
+    with Lake(lake_target(cli, target)) as opened:
         found = None if check else opened.usage(request, groups=settings.groups)
         asked = replace(request, now=now())
         budgets = opened.budgets(limits, asked) if limits else []
@@ -209,7 +157,7 @@ def audit(cli: Context, request: LakeAuditRequest, target: str | None) -> None:
     """
     from hansard.lake.store import Lake
 
-    with Lake(_target(cli, target)) as opened:
+    with Lake(lake_target(cli, target)) as opened:
         found = opened.audit(request, groups=cli.settings().groups)
     cli.answer(found, lambda: _audit_lines(cli, found))
     if not found.rows:
@@ -236,7 +184,7 @@ def status(cli: Context, target: str | None) -> None:
     """
     from hansard.lake.store import Lake
 
-    with Lake(_target(cli, target)) as opened:
+    with Lake(lake_target(cli, target)) as opened:
         found = opened.status()
     cli.answer(found, lambda: _status_lines(cli, found))
     if not found.machines:

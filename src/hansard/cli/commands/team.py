@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hansard.cli.commands.team_agent import agent
 from hansard.cli.commands.team_reports import search, sessions, usage
 from hansard.cli.context import SLOW_SECONDS, Command, Context, Group, common, none_found, reads
 from hansard.cli.output.progress import BytesBar
+from hansard.cli.push import push_team, pushed_line
 from hansard.cli.team_address import SCHEMA, Place, in_database, place_of
 from hansard.model.table import Column, Kind, Table
-from hansard.render.format import many
 from hansard.render.terminal.tables import draw_table
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hansard.team.push import PushReport
     from hansard.team.roles import Member
     from hansard.team.store import TeamStatus
 
@@ -54,7 +54,7 @@ def team(_: Context) -> None:
     """
 
 
-for _command in (usage, sessions, search):
+for _command in (usage, sessions, search, agent):
     team.add_command(_command)
 
 
@@ -88,33 +88,9 @@ def push(cli: Context, place: Place, machine: str | None) -> None:
       hansard team push postgresql://ann@db.example.com/team --machine laptop
       hansard team push --json
     """
-    settings = cli.settings()
     with cli.reading() as h, BytesBar("Pushing", after=SLOW_SECONDS) as bar:
-        report = h.push_team(
-            database=place.url,
-            schema=place.schema,
-            machine=machine or settings.team.get("machine") or _host(),
-            opened=settings.open_projects,
-            redact=settings.redact_outgoing,
-            progress=bar,
-        )
-    cli.answer(report, lambda: [_pushed(report)])
-
-
-def _host() -> str:
-    import platform
-
-    return platform.node() or "machine"
-
-
-def _pushed(report: PushReport) -> str:
-    done = f"{many(report.sessions, 'session')} pushed, {report.unchanged:,} unchanged"
-    if report.removed:
-        done += f", {report.removed:,} removed"
-    opened = ", ".join(map(one_line, report.opened)) or "no project"
-    return (
-        f"{one_line(report.machine)}: {done}; {many(report.rows, 'row')} in {report.seconds:.1f} s. Texts of: {opened}"
-    )
+        report = push_team(cli, h, place, machine=machine, progress=bar)
+    cli.answer(report, lambda: [pushed_line(report)])
 
 
 @team.command(cls=Command)
