@@ -27,7 +27,6 @@ from hansard.clients.roots import open_roots
 from hansard.errors import HansardError, StoreBusy, StoreCorrupt, UsageError
 from hansard.model.gate import release, verbatim
 from hansard.model.questions import takes
-from hansard.query.reader import Reader
 from hansard.quick_imports import LazyPackage
 from hansard.store import Store
 from hansard.sync.report import DEFAULT_MAX_FILE
@@ -95,6 +94,7 @@ if TYPE_CHECKING:
     import hansard.retention.elsewhere
     import hansard.retention.forget
     import hansard.retention.free
+    import hansard.retention.location
     import hansard.retention.policy
     import hansard.retention.scrub
     import hansard.secrets.counts
@@ -585,23 +585,14 @@ class Hansard(Store):
     @takes(lambda: model.store_requests.ScrubRequest)
     def plan_scrub(self, request: model.store_requests.ScrubRequest) -> model.erasing.ForgetPlan:
         """Where the client's own files of these sessions hold secrets, and what a scrub would overwrite."""
-        planned = hansard.retention.scrub.plan_scrub(
-            self.reader, self.record, request, home=self.home, roots=self.roots, hold=self.hold
-        )
+        planned = hansard.retention.scrub.plan_scrub(self.reader, self.record, request, self._location())
         return self._safe(planned.plan)
 
     @takes(lambda: model.store_requests.ScrubRequest)
     def scrub(self, request: model.store_requests.ScrubRequest) -> model.secrets.Scrubbed:
         """Put placeholders in place of the secrets, as long as these; without `backup` in the record too, for good."""
         self.close()
-        scrubbed = hansard.retention.scrub.scrub(
-            lambda: Reader(self.home),
-            request,
-            home=self.home,
-            roots=self.roots,
-            prices=self._prices(),
-            hold=self.hold,
-        )
+        scrubbed = hansard.retention.scrub.scrub(self._location(), request)
         self.sync(wait_seconds=60.0)  # the record gets what the files have now
         hansard.secrets.scan.drop_erased(self.home)
         return scrubbed
@@ -816,9 +807,7 @@ class Hansard(Store):
         """What holds these sessions, this project, these messages or what a query finds, and what an erasure would leave."""
         if request.secrets:
             self._scan_all()
-        plan, _ = hansard.retention.forget.plan_forget(
-            self.reader, self.record, request, home=self.home, roots=self.roots, hold=self.hold
-        )
+        plan, _ = hansard.retention.forget.plan_forget(self.reader, self.record, request, self._location())
         return self._safe(plan) if request.secrets else plan
 
     @takes(lambda: model.store_requests.ForgetRequest)
@@ -830,55 +819,44 @@ class Hansard(Store):
         if request.secrets:
             self._scan_all()
         self.close()  # a database that is being read cannot be written anew
-        receipt = hansard.retention.forget.forget(
-            lambda: Reader(self.home),
-            request,
-            home=self.home,
-            roots=self.roots,
-            prices=self._prices(),
-            hold=self.hold,
-        )
+        receipt = hansard.retention.forget.forget(self._location(), request)
         hansard.secrets.scan.drop_erased(self.home)
         return receipt
 
     @takes(lambda: model.store_requests.FreeRequest)
     def plan_free(self, request: model.store_requests.FreeRequest) -> model.freeing.FreePlan:
         """What of Claude Code's folders the record has byte for byte, compared now; nothing is removed."""
-        free = hansard.retention.free
-        return free.plan_free(self.reader, self.record, request, hold=self.hold, home=self.home, roots=self.roots)
+        return hansard.retention.free.plan_free(self.reader, self.record, request, self._location())
 
     @takes(lambda: model.store_requests.FreeRequest)
     def free(self, request: model.store_requests.FreeRequest) -> model.freeing.Freed:
         """Remove what `plan_free` names from the client's folder, each file after it was compared once more."""
         self.close()
-        return hansard.retention.free.free_files(
-            lambda: Reader(self.home),
-            request,
-            hold=self.hold,
-            home=self.home,
-            roots=self.roots,
-            prices=self._prices(),
-        )
+        return hansard.retention.free.free_files(self._location(), request)
 
     @takes(lambda: model.store_requests.FreeRequest)
     def plan_undo_free(self, request: model.store_requests.FreeRequest) -> list[model.files.RestoreItem]:
         """The files that `free` removed, for `restore` to write back to their places."""
-        free = hansard.retention.free
-        return free.plan_undo_free(self.reader, self.record, request, home=self.home, roots=self.roots)
+        return hansard.retention.free.plan_undo_free(self.reader, self.record, request, self._location())
 
     def plan_retention(self, rules: model.retention.Retention) -> model.retention.RetentionPlan:
         """What the rules would free and delete now; nothing is changed."""
-        policy = hansard.retention.policy
-        return policy.plan_retention(self.reader, self.record, rules, home=self.home, roots=self.roots)
+        return hansard.retention.policy.plan_retention(self.reader, self.record, self._location(rules))
 
     def apply_retention(self, rules: model.retention.Retention) -> model.retention.RetentionDone:
         """Free, then delete, what `plan_retention` names; what is deleted cannot be brought back."""
         self.close()
-        done = hansard.retention.policy.apply_retention(
-            lambda: Reader(self.home), rules, home=self.home, roots=self.roots, prices=self._prices()
-        )
+        done = hansard.retention.policy.apply_retention(self._location(rules))
         hansard.secrets.scan.drop_erased(self.home)
         return done
+
+    def _location(self, rules: model.retention.Retention | None = None) -> hansard.retention.location.StoreLocation:
+        return hansard.retention.location.StoreLocation(
+            home=self.home,
+            roots=self.roots,
+            prices=self._prices(),
+            rules=rules or model.retention.Retention(hold=self.hold),
+        )
 
     def receipts(self) -> list[model.erasing.Receipt]:
         """What was erased, the oldest first: in numbers, without names or content."""

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_BINARY = getattr(os, "O_BINARY", 0)
+READ_FLAGS = os.O_RDONLY | _NO_LINK | getattr(os, "O_NONBLOCK", 0) | _BINARY
+"""Flags to open a file for reading: links are not followed, and a pipe does not block."""
+CHANGE_FLAGS = os.O_RDWR | _NO_LINK | getattr(os, "O_NONBLOCK", 0) | _BINARY
+"""The same for reading and writing."""
+CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK | _BINARY
+"""Flags to create a file where nothing is."""
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK
 _STEP = 0.1  # seconds after which ctrl-c is noticed
 
@@ -105,7 +112,7 @@ def overwrite_and_remove(path: str) -> None:
     """Remove a file, its bytes first; a link is removed itself, and a file that has another name keeps its bytes."""
     try:
         # What is there may be exchanged at any moment: a link is not followed, and a pipe does not block.
-        file = os.open(path, os.O_RDWR | _NO_LINK | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        file = os.open(path, CHANGE_FLAGS)
     except FileNotFoundError:
         return
     except OSError:

@@ -32,11 +32,13 @@ if TYPE_CHECKING:
     import hansard.sync.remarking
     import hansard.sync.run
     import hansard.thread.store
+    from hansard.lru import LruCache
     from hansard.model.files import Coverage
     from hansard.model.ledger import PriceOverride
     from hansard.pricing.settle import Prices
     from hansard.record.store import Record
     from hansard.thread.store import ThreadStore
+    from hansard.thread.thread import OpenedThread
 else:
     hansard = LazyPackage("hansard")
 
@@ -71,7 +73,7 @@ class Store:
         self.groups = dict(groups or {})
         self.hold = tuple(hold)
         # For servers: opened threads, shared by the engines of one store.
-        self.thread_cache: hansard.thread.store.ThreadCache | None = None
+        self.thread_cache: LruCache[OpenedThread] | None = None
         self._reader: Reader | None = None
         self._record: Record | None = None
         self._edits: hansard.git.cache.EditCache | None = None

@@ -51,14 +51,14 @@ def test_which_rule_decides(rules: Retention, kind: str, expected: int) -> None:
     ("value", "message"),
     [
         ([], "is a table"),
-        ({"free_after": 3}, "unknown: free_after"),
+        ({"free_after": 3}, "unknown key free_after"),
         ({"free_after_days": 0}, "at least 1"),
         ({"free_after_days": True}, "at least 1"),
         ({"hold": "webshop"}, "must be a list"),
-        ({"kinds": {"plan": {}}}, "unknown: plan"),
+        ({"kinds": {"plan": {}}}, "unknown key plan"),
         ({"kinds": {"transcript": {"delete_after_days": 3}}}, "deleted as a whole"),
         ({"kinds": 3}, "are tables"),
-        ({"projects": {"app": {"hold": []}}}, "unknown: hold"),
+        ({"projects": {"app": {"hold": []}}}, "unknown key hold"),
     ],
 )
 def test_errors_in_the_configuration(value: object, message: str) -> None:

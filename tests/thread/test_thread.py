@@ -12,7 +12,7 @@ from hansard.engine import Hansard
 from hansard.errors import NotFound
 from hansard.model.display import CallFacts
 from hansard.model.serialize import plain
-from hansard.thread.store import ThreadCache
+from hansard.thread.store import thread_cache
 from hansard.thread.thread import OpenedThread
 from tests.sync.making import Tree, agent_path, assistant, call, main_path, raw, result, session, user
 
@@ -88,7 +88,7 @@ def test_a_subagent_is_named_by_the_beginning_of_its_id(h: Hansard) -> None:
 
 
 def test_what_was_made_once_stays_until_the_session_changes(h: Hansard, tree: Tree) -> None:
-    h.thread_cache = ThreadCache()
+    h.thread_cache = thread_cache()
     first = h.read(A).once("answer", object)
     again = h.read(A).once("answer", object)
     tree.append(main_path(A), [user(A, "u3", "Still dry?", 5, "a2")])
@@ -102,7 +102,7 @@ def test_what_was_made_once_stays_until_the_session_changes(h: Hansard, tree: Tr
 
 
 def test_the_least_recently_used_thread_leaves_a_full_cache(h: Hansard) -> None:
-    cache = ThreadCache()
+    cache = thread_cache()
     opened = h.read(A)._opened
     made: list[str] = []
 

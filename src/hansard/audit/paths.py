@@ -13,7 +13,6 @@ PathKind = Literal[
     "root", "home", "above", "project", "inside", "temporary", "client", "device", "system", "outside", "unknown"
 ]
 
-_DRIVE = re.compile(r"/?([A-Za-z]):?(?=/|$)")
 _HOME = re.compile(r"(?:[A-Za-z]:)?/(?:home|Users|usr/home|export/home)/[^/]+|/root")
 _GLOB = re.compile(r"\*+|\.\*|\{\*,\.\*\}|\.|\.\[[^\]]*\]\*")  # the last part of a path
 _TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/folders", "/var/folders", "/dev/shm", "/run/user")  # noqa: S108

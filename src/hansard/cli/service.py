@@ -18,7 +18,6 @@ from hansard.cli.background import START
 from hansard.errors import HansardError, NotFound
 
 PURPOSE = "guard"
-SCHEDULERS = ("systemd", "launchd", "task", "cron")
 _NAME = "hansard-guard"
 _LABEL = "io.hansard.guard"
 _TITLE = "Hansard: store new history, apply retention"

@@ -25,7 +25,7 @@ def overrides(path: str, value: object) -> tuple[PriceOverride, ...]:
 
 def _override(path: str, item: dict[str, Any]) -> PriceOverride:
     known = {"model", "since", "until", "above", "speed", "service_tier", *_PRICES}
-    _refuse_unknown(path, "prices", item, known)
+    refuse_unknown(path, "prices", item, known)
     model = item.get("model")
     if not isinstance(model, str) or not model.strip():
         raise UsageError(f'{path}: a price needs a model, e.g. model = "claude-opus-5-5"')
@@ -58,7 +58,7 @@ def limits(path: str, value: object, *, of_lake: bool = False) -> tuple[Limit, .
     if not isinstance(value, dict):
         raise UsageError(f"{path}: budgets is a table: write [budgets] above it, and for example day = 20 in it")
     more = set() if of_lake else {_SESSION, "action"}
-    _refuse_unknown(path, "lake.budgets" if of_lake else "budgets", value, {*_PERIODS, *more, "warn_at", "projects"})
+    refuse_unknown(path, "lake.budgets" if of_lake else "budgets", value, {*_PERIODS, *more, "warn_at", "projects"})
     warn_at = _amount(f"{path}: budgets: warn_at", value.get("warn_at", _WARN_AT))
     if not 0 < warn_at <= 1:
         raise UsageError(f"{path}: budgets: warn_at must be a fraction between 0 and 1, e.g. warn_at = 0.8")
@@ -67,7 +67,7 @@ def limits(path: str, value: object, *, of_lake: bool = False) -> tuple[Limit, .
         raise UsageError(f'{path}: budgets of projects are tables: write [budgets.projects."my-app"] above each one')
     found = _periods(path, "budgets", value, warn_at, None, (*_PERIODS, _SESSION))
     for project, item in projects.items():
-        _refuse_unknown(path, f"budgets of {project}", item, {*_PERIODS})
+        refuse_unknown(path, f"budgets of {project}", item, {*_PERIODS})
         found += _periods(path, f"budgets of {project}", item, warn_at, project)
     return tuple(found)
 
@@ -117,7 +117,8 @@ def _day(place: str, value: object) -> date | None:
     return value
 
 
-def _refuse_unknown(path: str, name: str, item: dict[str, Any], known: set[str]) -> None:
+def refuse_unknown(path: str, name: str, item: dict[str, Any], known: set[str]) -> None:
+    """Raise for keys that a table of the configuration does not have."""
     unknown = sorted(set(item) - known)
     if unknown:
         raise UsageError(f"{path}: {name}: unknown key {', '.join(unknown)}; the keys are {', '.join(sorted(known))}")

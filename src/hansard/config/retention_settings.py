@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hansard.config.cost_settings import refuse_unknown
 from hansard.errors import UsageError
 from hansard.model.freeing import KINDS
 from hansard.model.retention import Retention, Rule
@@ -18,9 +19,9 @@ def retention(path: str, value: object) -> Retention:
         raise UsageError(
             f"{path}: retention is a table: write [retention] above it, and for example free_after_days = 90 in it"
         )
-    _refuse_unknown(path, "retention", value, {*_DAYS, "hold", "kinds", "projects"})
+    refuse_unknown(path, "retention", value, {*_DAYS, "hold", "kinds", "projects"})
     kinds, projects = (_tables(path, name, value.get(name, {})) for name in ("kinds", "projects"))
-    _refuse_unknown(path, "retention.kinds", kinds, set(KINDS))
+    refuse_unknown(path, "retention.kinds", kinds, set(KINDS))
     if "delete_after_days" in kinds.get(_WHOLE, {}):
         raise UsageError(
             f"{path}: retention.kinds.{_WHOLE}: sessions are deleted as a whole: set delete_after_days for all or for a project"
@@ -48,7 +49,7 @@ def _tables(path: str, name: str, value: object) -> dict[str, dict[str, Any]]:
 
 
 def _rule(path: str, place: str, item: dict[str, Any]) -> Rule:
-    _refuse_unknown(path, place, item, {*_DAYS, "hold", "kinds", "projects"} if place == "retention" else {*_DAYS})
+    refuse_unknown(path, place, item, {*_DAYS, "hold", "kinds", "projects"} if place == "retention" else {*_DAYS})
     free, delete = (_days(path, place, name, item.get(name)) for name in _DAYS)
     return Rule(free_after=free, delete_after=delete)
 
@@ -61,9 +62,3 @@ def _days(path: str, place: str, name: str, value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise UsageError(f'{path}: {place}: {name} must be a number of days, at least 1, or "never"')
     return value
-
-
-def _refuse_unknown(path: str, place: str, item: dict[str, Any], known: set[str]) -> None:
-    unknown = sorted(set(item) - known)
-    if unknown:
-        raise UsageError(f"{path}: {place}: unknown: {', '.join(unknown)}; use {', '.join(sorted(known))}")

@@ -10,13 +10,12 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 
 from hansard.errors import HansardError, UsageError
-from hansard.files import FILE_MODE, make_private_folder
+from hansard.files import CREATE_FLAGS, FILE_MODE, make_private_folder
 from hansard.sources.names import printable
 
 _BUFFER = 1 << 18
 _TEMPORARY = re.compile(r"\.hansard-[0-9a-f]{16}\.tmp")
 _STALE = 3600  # seconds
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
 class NotWritten(HansardError):
@@ -82,7 +81,7 @@ def write_file(path: str, pieces: Iterable[bytes]) -> tuple[int, int, str]:
     digest = sha256()
     try:
         try:
-            handle = os.open(temporary, _CREATE, FILE_MODE)
+            handle = os.open(temporary, CREATE_FLAGS, FILE_MODE)
         except OSError as error:
             raise not_written(path, error) from error
         with open(handle, "wb", buffering=0) as file:
@@ -107,7 +106,7 @@ def temporary_file(path: str) -> Iterator[str]:
     made = temporary_beside(path)
     try:
         try:
-            os.close(os.open(made, _CREATE, FILE_MODE))  # private from its first moment
+            os.close(os.open(made, CREATE_FLAGS, FILE_MODE))  # private from its first moment
         except OSError as error:
             raise not_written(path, error) from error
         yield made

@@ -18,6 +18,7 @@ from hansard.errors import HansardError, NotFound, UsageError
 NOT_COMMITTED = "0" * 40
 _HASH = 40
 _MOST_RENAMES = 8  # of one file
+_MOST_ANCESTORS = 200_000
 _LONGEST_BLOB = 32 << 20  # bytes of a file that are examined
 _TIMEOUT = 600  # seconds for one git command
 _LONG_TIMEOUT = 3600  # seconds for the patches of many commits
@@ -306,8 +307,8 @@ class Repository:
             words.remove("HEAD")
         return list(_infos(self.ask(*words)))
 
-    def ancestors(self, limit: int = 200_000) -> set[str]:
-        return set((self._try("rev-list", f"--max-count={limit}", "HEAD") or b"").decode().split())
+    def ancestors(self) -> set[str]:
+        return set((self._try("rev-list", f"--max-count={_MOST_ANCESTORS}", "HEAD") or b"").decode().split())
 
     def patches(self, commits: Sequence[str], context: int = 3) -> Iterator[tuple[str, list[FilePatch]]]:
         """What commits changed, each relative to its first parent, with renames."""

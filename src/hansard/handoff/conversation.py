@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hansard.thread.thread import Thread
 
 _LONGEST = 200_000  # characters of a message that are looked at
+LINE = 240  # characters of something that has one line
 _SUBJECT = 160
 _SHARE = 4  # no message takes more than this part of the budget
 
@@ -64,10 +65,15 @@ def words(item: Item, *, results: bool = False) -> str:
     return "\n\n".join(texts)
 
 
+def on_one_line(text: str, longest: int = LINE) -> str:
+    """A text on one line, cut if it is too long."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
 def call_line(item: Item) -> str:
     """A tool call on one line: what was called, about what, and whether it failed."""
-    subject = " ".join(safe_text(item.subject[:2_000]).split())
-    subject = subject if len(subject) <= _SUBJECT else subject[: _SUBJECT - 1] + "…"
+    subject = on_one_line(safe_text(item.subject[:2_000]), _SUBJECT)
     outcome = f" ({item.facts.outcome or 'failed'})" if item.is_error or item.facts.outcome else ""
     return f"{safe_text(item.title)} {subject}".strip() + outcome
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _TRANSCRIPTS = frozenset({FileKind.MAIN, FileKind.AGENT})
 _EXAMPLES = 3
+_WARNED_DAYS = 7  # before the client deletes a transcript
 _SAMPLE = 256  # chunks of 256 KiB; takes a fraction of a second
 
 
@@ -128,7 +129,6 @@ def read_status(
     home: str,
     roots: Sequence[Root],
     *,
-    horizon_days: int = 7,
     walks: Mapping[str, Walk] = MappingProxyType({}),
 ) -> Status:
     """Everything `hansard status` shows; roots whose paths are not in `walks` are walked."""
@@ -145,7 +145,7 @@ def read_status(
     doomed = []
     for root, looked in zip(roots, health.roots, strict=True):
         days = looked.status.cleanup_days
-        limit = time.time() - (days - horizon_days) * 86400
+        limit = time.time() - (days - _WARNED_DAYS) * 86400
         dates = _last_records(reader, root)
         for file in looked.found:
             date = dates.get(file.path, file.mtime_ns / 1e9)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     import zstandard
 
+_PAGE = 1000  # rows
 _FRAME_PART = 16 << 10  # of a frame that is read at a time
 
 Raw = bytes | bytearray | memoryview
@@ -292,9 +293,9 @@ class Database:
     def _one(self, sql: str, values: tuple[Any, ...] = ()) -> Row:
         return self._rows(sql, values)[0]
 
-    def _paged(self, sql: str, after: int = 0, page: int = 1000) -> Iterator[Row]:
+    def _paged(self, sql: str, after: int = 0) -> Iterator[Row]:
         """Rows of a query by `id > ? ORDER BY id LIMIT ?` with the id first; no statement stays open between them."""
-        while rows := self._rows(sql, (after, page)):
+        while rows := self._rows(sql, (after, _PAGE)):
             yield from rows
             after = rows[-1][0]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from msgspec import Struct
 
 from hansard.errors import HansardError, Incomplete, StoreCorrupt, StoreUnusable, UsageError, WouldOverwrite
-from hansard.files import DIRECTORY_MODE, FILE_MODE, is_alive
+from hansard.files import CREATE_FLAGS, DIRECTORY_MODE, FILE_MODE, is_alive
 from hansard.lazy_regex import lazy_compile
 from hansard.model.files import RestoreAction, RestoreItem
 from hansard.record.chain import LOG, SNAPSHOT
@@ -222,13 +222,14 @@ def _action(record: Record, version: Generation | Snapshot, target: str) -> Rest
         return RestoreAction.DIFFERS
     try:
         with open(target, "rb") as file:
-            same = _same(record, version, file)
+            same = is_as_kept(record, version, file)
     except OSError:
         return RestoreAction.DIFFERS
     return RestoreAction.SAME if same else RestoreAction.DIFFERS
 
 
-def _same(record: Record, version: Generation | Snapshot, file: BinaryIO) -> bool:
+def is_as_kept(record: Record, version: Generation | Snapshot, file: BinaryIO) -> bool:
+    """Whether an open file has the content that the record has."""
     if isinstance(version, Generation):
         return record.first_difference(version.id, file) is None
     return record.has_content(version, file)
@@ -266,9 +267,8 @@ def _write(record: Record, item: RestoreItem, overwrite: bool, touch: bool) -> N
     if not overwrite and os.path.lexists(item.target):
         raise WouldOverwrite(f"{printable(item.target)}: created after the restore was planned. Run the restore again.")
     temporary = os.path.join(parent, f".hansard-{os.getpid()}-{os.urandom(8).hex()}.tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     try:
-        with open(os.open(temporary, flags, FILE_MODE), "wb") as file:
+        with open(os.open(temporary, CREATE_FLAGS, FILE_MODE), "wb") as file:
             file.writelines(_pieces(record, item))
         if not touch:
             os.utime(temporary, ns=(item.mtime_ns, item.mtime_ns))

@@ -110,7 +110,6 @@ def index_page(
     entries: Iterable[SessionLink],
     *,
     title: str = "Sessions",
-    now: datetime | None = None,
     zone: tzinfo = UTC,
     names: ProjectNames,
 ) -> Iterator[str]:
@@ -124,7 +123,7 @@ def index_page(
             "title": one_line(title, 200),
             "totals": _totals([entry.session for entry in listed], zone),
             "sessions": _projects(listed, zone, names),
-            "footer": footer(now, zone),
+            "footer": footer(None, zone),
         },
     )
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from hansard.export.known import every_export, mentions
+from hansard.files import READ_FLAGS
 from hansard.git.objects import find_stored
 from hansard.git.repository import GitFailed, Repository
 from hansard.model.secrets import OtherPlace
@@ -97,10 +98,9 @@ def _in_folder(folder: str, pattern: re.Pattern[bytes], skipped: Collection[str]
 
 def _has(path: str, pattern: re.Pattern[bytes]) -> bool:
     """Whether a regular file has what a pattern finds; one that cannot be read has nothing."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     rest = b""
     try:
-        with open(os.open(path, flags), "rb") as file:
+        with open(os.open(path, READ_FLAGS), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return False
             while piece := file.read(_PIECE):

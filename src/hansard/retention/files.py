@@ -27,7 +27,6 @@ LINKED = "it lies behind a link"
 _LIVE_SECONDS = 300.0
 _COMPRESSED = "it is compressed"
 _OTHER_NAME = "it has another name: a hard link"
-NO_HOLD = Retention()
 
 
 class StoredFile(NamedTuple):

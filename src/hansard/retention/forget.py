@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 from hansard.errors import NotFound, UsageError
 from hansard.model.names import shown_id
-from hansard.model.retention import Retention
 from hansard.query import forgetting
 from hansard.query.sessions import find_session
 from hansard.record.tombstones import SESSION
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from hansard.pricing.settle import Prices
     from hansard.query.reader import Reader
     from hansard.record.store import Record
-    from hansard.sources.roots import Root
+    from hansard.retention.location import StoreLocation
     from hansard.sync.report import Listener
 
 
@@ -32,15 +30,12 @@ def plan_forget(
     reader: Reader,
     record: Record,
     request: ForgetRequest,
-    *,
-    home: str,
-    roots: Sequence[Root],
-    hold: Sequence[str] = (),
+    location: StoreLocation,
 ) -> tuple[ForgetPlan, Order]:
     """What holds the things to be forgotten, and the order to erase them; nothing is changed."""
     if not (request.names or request.project or request.match or request.messages or request.secrets):
         raise UsageError("name what to forget: sessions, --project, --message, --match or --secret")
-    planner = Planner(reader, record, request, home, roots, Retention(hold=tuple(hold)))
+    planner = Planner(reader, record, request, location)
     project = forgetting.find_project(reader, request.project) if request.project else None
     sessions = {session_named(reader, name) for name in request.names}
     if project is not None:
@@ -50,7 +45,7 @@ def plan_forget(
     if request.match:
         planner.add_matches(request.match)
     if request.secrets:
-        with closing(Findings(home, reader, record)) as findings:
+        with closing(Findings(location.home, reader, record)) as findings:
             add_secrets(planner, findings, request.secrets)
     if not planner.found:
         raise NotFound("nothing to forget: no line and no file has it")
@@ -72,23 +67,14 @@ def session_named(reader: Reader, name: str) -> str:
     return session.session_id
 
 
-def forget(
-    reader: Callable[[], Reader],
-    request: ForgetRequest,
-    *,
-    home: str,
-    roots: Sequence[Root],
-    prices: Prices,
-    hold: Sequence[str] = (),
-    listener: Listener | None = None,
-) -> Receipt:
+def forget(location: StoreLocation, request: ForgetRequest, listener: Listener | None = None) -> Receipt:
     """Erase everything that `plan_forget` names, looked up anew while no other process can write."""
 
     def order(record: Record) -> Order:
-        with closing(reader()) as opened:
-            return plan_forget(opened, record, request, home=home, roots=roots, hold=hold)[1]
+        with closing(location.open_index()) as opened:
+            return plan_forget(opened, record, request, location)[1]
 
-    return erase(home, order, prices=prices, listener=listener)
+    return erase(location.home, order, prices=location.prices, listener=listener)
 
 
 def allow(home: str, client: str, session_id: str, *, prices: Prices) -> bool:

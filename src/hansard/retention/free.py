@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,7 +14,6 @@ import msgspec
 from hansard.clients import CLAUDE_CODE, client_of
 from hansard.errors import NotFound
 from hansard.model.freeing import FILE, Freed, FreeItem, FreePlan, NotStored
-from hansard.model.retention import Retention
 from hansard.query.forgetting import find_project
 from hansard.query.sessions import find_session
 from hansard.record.restore import Layout
@@ -26,10 +25,11 @@ from hansard.sync.freeing import Candidate, compare, free
 
 if TYPE_CHECKING:
     from hansard.model.files import RestoreItem
+    from hansard.model.retention import Retention
     from hansard.model.store_requests import FreeRequest, Progress
-    from hansard.pricing.settle import Prices
     from hansard.query.reader import Reader
     from hansard.record.store import Known, Record
+    from hansard.retention.location import StoreLocation
     from hansard.sources.roots import Root
 
 DAY = 86_400
@@ -151,11 +151,11 @@ class InUse:
         return RECENT if file.session_id in self._recent or file.known.mtime_ns > self._limit else ""
 
 
-def _rule(file: ClientFile, in_use: InUse, hold: Retention) -> str:
+def _rule(file: ClientFile, in_use: InUse, rules: Retention) -> str:
     """Why a file stays before anything is compared; empty if it may go."""
     if file.kind == FILE:
         return IN_USE
-    if hold.holds(file.session_id, file.project):
+    if rules.holds(file.session_id, file.project):
         return HELD
     if reason := in_use.reason(file):
         return reason
@@ -166,71 +166,50 @@ def plan_free(
     reader: Reader,
     record: Record,
     request: FreeRequest,
-    *,
-    hold: Sequence[str],
-    home: str,
-    roots: Sequence[Root],
+    location: StoreLocation,
 ) -> FreePlan:
     """What of the clients' folders can be removed, compared with the record byte for byte; nothing is changed."""
     selection = _selected(reader, request)
-    rules = Retention(hold=tuple(hold))
-    plan = plan_chosen(reader, record, selection.has, hold=rules, home=home, roots=roots, progress=request.progress)
+    plan = plan_chosen(reader, record, selection.has, location, request.progress)
     if selection != Selection(None, None, None, frozenset()):
         return plan
-    return msgspec.structs.replace(plan, not_stored=tuple(_not_stored(roots, home)))
+    return msgspec.structs.replace(plan, not_stored=tuple(_not_stored(location.roots, location.home)))
 
 
 def plan_chosen(
     reader: Reader,
     record: Record,
     is_chosen: Chosen,
-    *,
-    hold: Retention,
-    home: str,
-    roots: Sequence[Root],
+    location: StoreLocation,
     progress: Progress | None = None,
 ) -> FreePlan:
     """The same of some files."""
-    files = list_files(reader, record, roots, home)
-    in_use = InUse(files, roots)
+    files = list_files(reader, record, location.roots, location.home)
+    in_use = InUse(files, location.roots)
     chosen = [file for file in files if is_chosen(file)]
     total = sum(file.known.size for file in chosen)
     done = 0
     items = []
     for file in chosen:
-        items.append(file.item(_rule(file, in_use, hold) or compare(record, file.candidate)))
+        items.append(file.item(_rule(file, in_use, location.rules) or compare(record, file.candidate)))
         done += file.known.size
         if progress is not None:
             progress(done, total)
     return FreePlan(items=tuple(items), at=datetime.now(UTC))
 
 
-def free_files(
-    reader: Callable[[], Reader],
-    request: FreeRequest,
-    *,
-    hold: Sequence[str],
-    home: str,
-    roots: Sequence[Root],
-    prices: Prices,
-) -> Freed:
+def free_files(location: StoreLocation, request: FreeRequest) -> Freed:
     """Remove what `plan_free` would name now; each file is compared once more right before it goes."""
 
     def choice(opened: Reader) -> Chosen:
         return _selected(opened, request).has
 
-    rules = Retention(hold=tuple(hold))
-    return free_chosen(reader, choice, hold=rules, home=home, roots=roots, prices=prices, progress=request.progress)
+    return free_chosen(location, choice, request.progress)
 
 
 def free_chosen(
-    reader: Callable[[], Reader],
+    location: StoreLocation,
     choice: Callable[[Reader], Chosen],
-    *,
-    hold: Retention,
-    home: str,
-    roots: Sequence[Root],
-    prices: Prices,
     progress: Progress | None = None,
 ) -> Freed:
     """The same of the files that `choice` has chosen while no other process can write."""
@@ -241,11 +220,11 @@ def free_chosen(
 
     def choose(record: Record) -> list[Candidate]:
         nonlocal total
-        with closing(reader()) as opened:
-            every = list_files(opened, record, roots, home)
+        with closing(location.open_index()) as opened:
+            every = list_files(opened, record, location.roots, location.home)
             is_chosen = choice(opened)
-        in_use = InUse(every, roots)
-        chosen = [file for file in every if is_chosen(file) and not _rule(file, in_use, hold)]
+        in_use = InUse(every, location.roots)
+        chosen = [file for file in every if is_chosen(file) and not _rule(file, in_use, location.rules)]
         files.update((file.known.file_id, file) for file in chosen)
         total = sum(file.known.size for file in chosen)
         return [file.candidate for file in chosen]
@@ -260,19 +239,19 @@ def free_chosen(
         if progress is not None:
             progress(done, total)
 
-    free(home, choose, told, prices=prices)
+    free(location.home, choose, told, prices=location.prices)
     return Freed(files=len(removed), bytes=sum(removed), left=tuple(left))
 
 
-def plan_undo_free(
-    reader: Reader, record: Record, request: FreeRequest, *, home: str, roots: Sequence[Root]
-) -> list[RestoreItem]:
+def plan_undo_free(reader: Reader, record: Record, request: FreeRequest, location: StoreLocation) -> list[RestoreItem]:
     """The files that were freed, to be written back to their places."""
     freed = record.freed()
     selection = _selected(reader, request)
-    files = [file for file in list_files(reader, record, roots, home, GONE) if file.known.file_id in freed]
+    files = [
+        file for file in list_files(reader, record, location.roots, location.home, GONE) if file.known.file_id in freed
+    ]
     items: list[RestoreItem] = []
-    for root in roots:
+    for root in location.roots:
         ids = [file.known.file_id for file in files if file.root == root and selection.has(file)]
         if ids and root.config is not None:
             items += plan_files(record, ids, root.config, Layout.FLAT)

@@ -13,7 +13,6 @@ from hansard.errors import UsageError
 from hansard.grep.search import grep
 from hansard.model.erasing import ERASE, LEAVE, OVERWRITE, REMOVE, ForgetItem, ForgetPlan, ForgottenSession
 from hansard.model.requests import SearchRequest
-from hansard.model.retention import Retention
 from hansard.model.store_requests import GrepRequest
 from hansard.query import forgetting
 from hansard.query.forgetting import Line, Sweep
@@ -22,16 +21,17 @@ from hansard.query.transcripts import find_message
 from hansard.record.erase import Patch
 from hansard.record.store import LIVE, Record
 from hansard.retention.copies import Wanted, find_copies
-from hansard.retention.files import HELD, NO_HOLD, StoredFile, StoreFiles, kind_of
+from hansard.retention.files import HELD, StoredFile, StoreFiles, kind_of
 from hansard.retention.lines import read_line, text_of
 from hansard.secrets.values import plain_forms
-from hansard.sources.roots import FileKind, Root, path_inside
+from hansard.sources.roots import FileKind, path_inside
 from hansard.sync.erasing import FILE_STEP, Order, source_step
 
 if TYPE_CHECKING:
     from hansard.model.store_requests import ForgetRequest
     from hansard.query.reader import Reader
     from hansard.record.store import Generation, Snapshot
+    from hansard.retention.location import StoreLocation
 
 _MOST_LINES = 100_000
 """How many lines get tombstones of their own; of more, copies in forks that are made later would be kept."""
@@ -48,14 +48,12 @@ class Planner(StoreFiles):
         reader: Reader,
         record: Record,
         request: ForgetRequest,
-        home: str,
-        roots: Sequence[Root],
-        hold: Retention = NO_HOLD,
+        location: StoreLocation,
         reason: str = "",
     ) -> None:
-        super().__init__(reader, record, roots, hold)
+        super().__init__(reader, record, location.roots, location.rules)
         self.request = request
-        self.home = home
+        self.home = location.home
         self._items: dict[tuple[str, str, str], ForgetItem] = {}  # by kind, action and place
         self.warnings: list[str] = []
         self.texts: list[str] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -17,44 +17,41 @@ from hansard.sync.erasing import Order, erase
 
 if TYPE_CHECKING:
     from hansard.model.erasing import ForgetPlan
-    from hansard.pricing.settle import Prices
     from hansard.query.reader import Reader
-    from hansard.sources.roots import Root
+    from hansard.retention.location import StoreLocation
 
 _NS = 1_000_000_000
 
 
-def plan_retention(
-    reader: Reader, record: Record, rules: Retention, *, home: str, roots: Sequence[Root]
-) -> RetentionPlan:
+def plan_retention(reader: Reader, record: Record, location: StoreLocation) -> RetentionPlan:
     """What the rules would free and delete now; nothing is changed."""
+    rules = location.rules
     sessions = _sessions(reader)
-    deleted, _ = _plan_deletion(reader, record, rules, home=home, roots=roots)
+    deleted, _ = _plan_deletion(reader, record, location)
     names = {*rules.hold, *rules.projects}
     known = {
         name for name in names for id_, (project, _) in sessions.items() if name == id_ or is_project(name, project)
     }
     return RetentionPlan(
-        free=plan_chosen(reader, record, _free_rule(rules), hold=rules, home=home, roots=roots),
+        free=plan_chosen(reader, record, _free_rule(rules), location),
         delete=deleted,
         held=sum(rules.holds(id_, project) for id_, (project, _) in sessions.items()),
         unknown=tuple(sorted(names - known)),
     )
 
 
-def apply_retention(
-    reader: Callable[[], Reader], rules: Retention, *, home: str, roots: Sequence[Root], prices: Prices
-) -> RetentionDone:
+def apply_retention(location: StoreLocation) -> RetentionDone:
     """Free, then delete what is due, looked up anew while no other process can write."""
-    freed = free_chosen(reader, lambda _: _free_rule(rules), hold=rules, home=home, roots=roots, prices=prices)
+    freed = free_chosen(location, lambda _: _free_rule(location.rules))
 
     def order(record: Record) -> Order:
-        with closing(reader()) as opened:
-            return _plan_deletion(opened, record, rules, home=home, roots=roots)[1]
+        with closing(location.open_index()) as opened:
+            return _plan_deletion(opened, record, location)[1]
 
-    with closing(reader()) as opened, Record.open(place(home, RECORD), readonly=True) as record:
-        is_due = _plan_deletion(opened, record, rules, home=home, roots=roots)[0] is not None
-    return RetentionDone(freed=freed, receipt=erase(home, order, prices=prices) if is_due else None)
+    home = location.home
+    with closing(location.open_index()) as opened, Record.open(place(home, RECORD), readonly=True) as record:
+        is_due = _plan_deletion(opened, record, location)[0] is not None
+    return RetentionDone(freed=freed, receipt=erase(home, order, prices=location.prices) if is_due else None)
 
 
 def _free_rule(rules: Retention) -> Callable[[ClientFile], bool]:
@@ -73,19 +70,20 @@ def _sessions(reader: Reader) -> dict[str, tuple[str, int | None]]:
     return {id_: (project, ended) for id_, project, ended in rows}
 
 
-def _plan_deletion(
-    reader: Reader, record: Record, rules: Retention, *, home: str, roots: Sequence[Root]
-) -> tuple[ForgetPlan | None, Order]:
+def _plan_deletion(reader: Reader, record: Record, location: StoreLocation) -> tuple[ForgetPlan | None, Order]:
+    rules = location.rules
     now = time.time()
     whole: set[str] = set()
     for id_, (project, ended) in _sessions(reader).items():
         days = rules.days("delete_after", project)
         if days and ended is not None and ended / 1000 < now - days * DAY and not rules.holds(id_, project):
             whole.add(id_)
-    planner = Planner(reader, record, ForgetRequest(keep_copies=True), home, roots, rules, "policy")
+    planner = Planner(reader, record, ForgetRequest(keep_copies=True), location, "policy")
     planner.add_sessions(whole, None)
     if any(rule.delete_after for rule in rules.kinds.values()):
-        files = [file for state in (LIVE, GONE) for file in list_files(reader, record, roots, home, state)]
+        files = [
+            file for state in (LIVE, GONE) for file in list_files(reader, record, location.roots, location.home, state)
+        ]
         planner.add_files(
             {
                 file.known.file_id: file.kind

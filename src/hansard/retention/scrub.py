@@ -7,7 +7,7 @@ first, as `forget` does it, and then the client's files get what it has.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +15,6 @@ from hansard.clients import client_of
 from hansard.errors import NotFound
 from hansard.guard.redaction import fingerprint
 from hansard.model.erasing import LEAVE, ForgetPlan
-from hansard.model.retention import Retention
 from hansard.model.secrets import ACCEPTED, Scrubbed
 from hansard.model.store_requests import ForgetRequest
 from hansard.query import forgetting
@@ -34,10 +33,9 @@ from hansard.sync.overwriting import SourceEdit, current_version, overwrite_sour
 if TYPE_CHECKING:
     from hansard.guard.detection import Secret
     from hansard.model.store_requests import ScrubRequest
-    from hansard.pricing.settle import Prices
     from hansard.query.reader import Reader
     from hansard.record.store import Record
-    from hansard.sources.roots import Root
+    from hansard.retention.location import StoreLocation
 
 _SOURCE = "source"
 
@@ -55,19 +53,14 @@ def plan_scrub(
     reader: Reader,
     record: Record,
     request: ScrubRequest,
-    *,
-    home: str,
-    roots: Sequence[Root],
-    hold: Sequence[str] = (),
+    location: StoreLocation,
 ) -> ScrubOrder:
     """Where the files of some sessions hold secrets that are neither accepted nor false alarms; nothing is changed."""
-    planner = Planner(
-        reader, record, ForgetRequest(source=True), home, roots, Retention(hold=tuple(hold)), reason="secret"
-    )
+    planner = Planner(reader, record, ForgetRequest(source=True), location, reason="secret")
     sessions = {session_named(reader, name) for name in request.names}
     planner.refuse_held(sessions)
     planner.describe(sessions)
-    places = SecretPlaces(planner, _finder(home, record))
+    places = SecretPlaces(planner, _finder(location.home, record))
     _add_files(planner, places, sessions, is_all=not request.backup)
     if not places.found:
         raise NotFound("no secret is written in it; `hansard secrets --state all` lists those that you accepted")
@@ -76,7 +69,7 @@ def plan_scrub(
         _add_remarks(planner, places, sessions)
         planner.texts = places.texts
         planner.add_copies()
-    _warn(planner, places, home)
+    _warn(planner, places, location.home)
     plan, order = planner.end()
     if not request.backup:
         return ScrubOrder(plan, order, [], len(places.found))
@@ -87,29 +80,21 @@ def plan_scrub(
     )
 
 
-def scrub(
-    reader: Callable[[], Reader],
-    request: ScrubRequest,
-    *,
-    home: str,
-    roots: Sequence[Root],
-    prices: Prices,
-    hold: Sequence[str] = (),
-) -> Scrubbed:
+def scrub(location: StoreLocation, request: ScrubRequest) -> Scrubbed:
     """Do what `plan_scrub` names, looked up anew while no other process can write."""
     found: list[ScrubOrder] = []
 
     def plan(record: Record) -> ScrubOrder:
-        with closing(reader()) as opened:
-            found.append(plan_scrub(opened, record, request, home=home, roots=roots, hold=hold))
+        with closing(location.open_index()) as opened:
+            found.append(plan_scrub(opened, record, request, location))
         return found[-1]
 
     receipt = None
     left: dict[str, str] = {}
     if request.backup:
-        left = overwrite_sources(home, lambda record: plan(record).edits, prices=prices)
+        left = overwrite_sources(location.home, lambda record: plan(record).edits, prices=location.prices)
     else:
-        receipt = erase(home, lambda record: plan(record).order, prices=prices)
+        receipt = erase(location.home, lambda record: plan(record).order, prices=location.prices)
     done = [item for item in found[-1].plan.items if item.kind == _SOURCE]
     left |= {item.place: item.reason for item in done if item.action == LEAVE}
     return Scrubbed(

@@ -20,7 +20,7 @@ from hansard.guard.redaction import fingerprint
 from hansard.model.store_requests import GrepRequest
 from hansard.retention.files import HELD
 from hansard.secrets.lists import Findings, reveal
-from hansard.secrets.masking import Masker, patches
+from hansard.secrets.masking import Masker, is_text, patches
 from hansard.secrets.store import FILE, LOG, MOST_PER_LOG, NAMED, REMARK
 from hansard.secrets.values import SHORTEST, Value
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from hansard.record.store import Generation, Snapshot
     from hansard.retention.planner import Planner
 
-_BINARY = 4096  # bytes at the beginning of a file, where a NUL says that it is no text
 _KIND = "secret"
 
 
@@ -89,7 +88,7 @@ class SecretPlaces:
         planner = self._planner
         file = planner.files[snapshot.file_id]
         data = self._record.read_snapshot(snapshot.id)
-        if b"\0" in data[:_BINARY]:
+        if not is_text(data):
             return
         if planner.session_of(file) in planner.held:
             planner.leave(_KIND, file, HELD)

@@ -41,6 +41,11 @@ _GAP = 32  # equal bytes between two stretches that count as one
 _BLOCK = 4096
 
 
+def is_text(data: bytes) -> bool:
+    """Whether a file is text: no NUL byte at its beginning."""
+    return b"\0" not in data[:_BLOCK]
+
+
 class Masked(NamedTuple):
     """A line or a file with placeholders, and the ids of the secrets that they stand for."""
 

@@ -24,6 +24,7 @@ from hansard.guard.detection import detector, rules_version
 from hansard.model.secrets import ScanReport
 from hansard.record.store import Record
 from hansard.secrets.counts import unscanned
+from hansard.secrets.masking import is_text
 from hansard.secrets.search import Meeting, Search
 from hansard.secrets.store import FILE, LOG, NAME, NAMED, REMARK, FindingStore, Scanned
 
@@ -35,7 +36,6 @@ Progress = Callable[[int, int], None]
 """Called with the bytes that were read, and those that there are to read."""
 
 _COMMIT_BYTES = 8 << 20  # a commit after so many bytes: a scan that is stopped loses no more
-_BINARY = 4096  # bytes at the beginning of a file, where a NUL says that it is no text
 
 
 def scan(
@@ -196,7 +196,7 @@ class _Scan:
                             data = record.read_snapshot(snapshot.id)
                         except StoreCorrupt:  # `verify` reports it
                             data = b""
-                        if b"\0" not in data[:_BINARY]:
+                        if is_text(data):
                             store.put(FILE, snapshot.id, 0, self._search.data(data))
                     store.set_meta("snapshot", snapshot.id)
                     self._tell(snapshot.size, total)

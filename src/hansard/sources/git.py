@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import stat
 
+from hansard.files import READ_FLAGS
+
 _LONGEST = 4096  # bytes of a `.git` file, and of a path
 _LEVELS = 40
-_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def find_worktree(folder: str) -> tuple[str, str] | None:
@@ -80,7 +81,7 @@ def _is_local(path: str) -> bool:
 def _read(path: str) -> str:
     """The beginning of a small regular file; empty if it cannot be read."""
     try:
-        descriptor = os.open(path, _FLAGS)
+        descriptor = os.open(path, READ_FLAGS)
         try:
             is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
             return os.read(descriptor, _LONGEST).decode() if is_file else ""

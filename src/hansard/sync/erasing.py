@@ -14,7 +14,7 @@ import glob
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -325,11 +325,6 @@ def _compact(path: str) -> None:
             raise apsw.BusyError("another connection reads its log")
     except apsw.Error as error:
         raise store_error(error, path, lambda reason: StoreUnusable(f"{path}: {reason}")) from error
-
-
-def patches_of(stretches: Iterable[tuple[int, int]], mark: Callable[[int], bytes]) -> list[Patch]:
-    """Markers for ranges, given by start and end."""
-    return [Patch(start, mark(end - start)) for start, end in stretches]
 
 
 def joined(stretches: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

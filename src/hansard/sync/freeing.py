@@ -18,6 +18,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from hansard.errors import StoreBusy, StoreCorrupt
+from hansard.files import READ_FLAGS
 from hansard.record.layout import now
 from hansard.record.store import GONE
 from hansard.sources.roots import FileKind
@@ -104,9 +105,8 @@ def _end(record: Record, gone: Sequence[int], there: Sequence[int]) -> None:
 
 def _remove(record: Record, item: Candidate) -> str:
     place = item.root.locate(item.known.path)
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     try:
-        with open(os.open(place, flags), "rb") as file:
+        with open(os.open(place, READ_FLAGS), "rb") as file:
             if reason := _difference(record, item.known, file, place):
                 return reason
             if os.name != "nt":

@@ -40,7 +40,7 @@ _GROWTH = 8  # how many times as much is indexed before it is shown again: makin
 _DONE_HERE = frozenset({"cast", "history"})  # kinds of logs that are not transcripts
 
 
-def transcript_of(generation: Generation, root: RootRow, mtime_ns: int | None = None) -> Transcript:
+def transcript_of(generation: Generation, root: RootRow) -> Transcript:
     """A generation as the index stores it."""
     path = generation.path
     info = client_of(root.client).path_info(path)
@@ -53,7 +53,7 @@ def transcript_of(generation: Generation, root: RootRow, mtime_ns: int | None = 
         generation=generation.seq,
         # The content of a former generation is no longer in the file.
         state=generation.state if generation.current else REWRITTEN,
-        mtime=(generation.mtime_ns if mtime_ns is None else mtime_ns) // 1_000_000,
+        mtime=generation.mtime_ns // 1_000_000,
         session_id=info.session_id,
         agent_id=info.agent_id,
         project_dir=info.project_dir,

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
+from hansard.files import CHANGE_FLAGS
+from hansard.record.restore import is_as_kept
 from hansard.record.store import Generation, Record, Snapshot
 from hansard.sync.freeing import NOT_AS_STORED, OPEN, is_open_elsewhere, wait_and_change
 
@@ -73,7 +75,7 @@ def overwrite(record: Record, file_id: int, place: str, stretches: Iterable[tupl
         return
     with suppress(FileNotFoundError), _opened_alone(place) as file:
         before = os.fstat(file.fileno())
-        if not _is_as_kept(record, version, file) or _status(os.fstat(file.fileno())) != _status(before):
+        if not is_as_kept(record, version, file) or _status(os.fstat(file.fileno())) != _status(before):
             raise ChangedError(place)
         for start, data in stretches:
             _write(file, start, data)
@@ -89,9 +91,8 @@ def current_version(record: Record, file_id: int) -> Generation | Snapshot | Non
 
 @contextmanager
 def _opened_alone(place: str) -> Iterator[BinaryIO]:
-    flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        descriptor = os.open(place, flags)
+        descriptor = os.open(place, CHANGE_FLAGS)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise ChangedError(place) from error
@@ -114,9 +115,3 @@ def _write(file: BinaryIO, start: int, data: bytes) -> None:
     left = memoryview(data)
     while left:
         left = left[file.write(left) :]
-
-
-def _is_as_kept(record: Record, version: Generation | Snapshot, file: BinaryIO) -> bool:
-    if isinstance(version, Generation):
-        return record.first_difference(version.id, file) is None
-    return record.has_content(version, file)

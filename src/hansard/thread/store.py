@@ -8,13 +8,12 @@ own, so that it is never read with its neighbours; `long_record` states its leng
 from __future__ import annotations
 
 import os
-import threading
 from bisect import bisect_left, bisect_right
-from collections import OrderedDict
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+from hansard.lru import LruCache
 from hansard.model.gate import release
 from hansard.storage import OFFSET_MASK
 
@@ -196,36 +195,19 @@ class Windows:
 _CACHED = 12  # threads
 
 
-class ThreadCache:
-    """An LRU cache of opened threads by what they were made from, for servers: readers that scroll request the same one again.
+def thread_cache() -> LruCache[OpenedThread]:
+    """A cache of opened threads by what they were made from, for servers: readers that scroll request the same one again.
 
     Opening the thread of a long session takes tens of milliseconds, its timeline about a hundred.
     """
-
-    def __init__(self) -> None:
-        self._entries: OrderedDict[tuple[str, ...], OpenedThread] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: tuple[str, ...], make: Callable[[], OpenedThread]) -> OpenedThread:
-        """The cached value of a key, or a new one from `make`."""
-        with self._lock:
-            known = self._entries.get(key)
-            if known is not None:
-                self._entries.move_to_end(key)
-                return known
-        known = make()
-        with self._lock:
-            self._entries[key] = known
-            while len(self._entries) > _CACHED:
-                self._entries.popitem(last=False)
-        return known
+    return LruCache(_CACHED)
 
 
 class ThreadStore:
     """Opens the threads of one store; prices are read once for all of them."""
 
     def __init__(
-        self, reader: Reader, record: Record, cache: ThreadCache | None = None, redact: Redact | None = None
+        self, reader: Reader, record: Record, cache: LruCache[OpenedThread] | None = None, redact: Redact | None = None
     ) -> None:
         self.reader = reader
         self.record = record

@@ -39,12 +39,13 @@ from hansard.thread.tool_views import ASSISTANT, USER, facts_of, said, view
 
 if TYPE_CHECKING:
     from hansard.clients.protocol import Client
+    from hansard.lru import LruCache
     from hansard.model.sessions import Session
     from hansard.model.threads import Agent, Conversation, Entry, Fork
     from hansard.thread.calls import ModelCall, ThreadCalls
     from hansard.thread.locate import MessageLocation, RawLine
     from hansard.thread.reader import LineSource
-    from hansard.thread.store import ThreadCache, ThreadStore
+    from hansard.thread.store import ThreadStore
     from hansard.thread.structure import ContextTimeline
 
 QUICK_TIMELINE = 1_500
@@ -112,7 +113,11 @@ class Thread:
     """
 
     def __init__(
-        self, family: SessionContext, agent: str | None = None, branch: int = 0, cache: ThreadCache | None = None
+        self,
+        family: SessionContext,
+        agent: str | None = None,
+        branch: int = 0,
+        cache: LruCache[OpenedThread] | None = None,
     ) -> None:
         self._family = family
         self._cache = cache

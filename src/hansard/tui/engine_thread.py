@@ -31,10 +31,10 @@ class EngineThread:
     async def ask(self, question: Callable[[Hansard], _T]) -> _T:
         def run() -> _T:
             if self._engine is None:
-                from hansard.thread.store import ThreadCache
+                from hansard.thread.store import thread_cache
 
                 self._engine = self._open_engine()
-                self._engine.thread_cache = ThreadCache()
+                self._engine.thread_cache = thread_cache()
             try:
                 return question(self._engine)
             finally:

@@ -290,9 +290,9 @@ def _cut(part: Part) -> Part:
 # -- previews beside a list
 
 
-def session_preview(h: Hansard, session: Session, columns: int, *, colours: bool = True) -> list[str]:
+def session_preview(h: Hansard, session: Session, columns: int) -> list[str]:
     """The head of a session and its last turns."""
-    board = Board(max(20, columns), colours)
+    board = Board(max(20, columns), colours=True)
     lines = list(head(session, None, board))
     thread = ThreadKey(session.session_id).open(h)
     if not thread.has_log:
@@ -304,11 +304,9 @@ def session_preview(h: Hansard, session: Session, columns: int, *, colours: bool
     return lines
 
 
-def hit_preview(
-    h: Hansard, key: ThreadKey, offset: int, columns: int, *, colours: bool = True
-) -> tuple[list[str], int]:
+def hit_preview(h: Hansard, key: ThreadKey, offset: int, columns: int) -> tuple[list[str], int]:
     """The lines around an offset, and the number of the first that belongs to it."""
-    board = Board(max(20, columns), colours)
+    board = Board(max(20, columns), colours=True)
     thread = key.open(h)
     if not thread.has_log:
         return ["Only subagents of this session remain."], 0

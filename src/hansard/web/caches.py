@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-import time
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Hashable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 from starlette.responses import Response, StreamingResponse
+
+from hansard.lru import LruCache
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -35,26 +34,12 @@ class AnswerCache:
     """An LRU cache of slow answers."""
 
     def __init__(self, most: int = _MOST_ANSWERS, long: float | None = None) -> None:
-        self._most = most
-        self._long = _LONG if long is None else long
-        self._answers: OrderedDict[Hashable, Any] = OrderedDict()
-        self._lock = threading.Lock()
+        self._answers = LruCache[Any](most, _LONG if long is None else long)
 
     def answer(self, key: Hashable, make: Callable[[], _Answer]) -> _Answer:
         """The answer to a question; the key holds everything that it depends on, the state of the store included."""
-        with self._lock:
-            if key in self._answers:
-                self._answers.move_to_end(key)
-                known: _Answer = self._answers[key]
-                return known
-        begun = time.perf_counter()
-        made = make()
-        if time.perf_counter() - begun >= self._long:
-            with self._lock:
-                self._answers[key] = made
-                while len(self._answers) > self._most:
-                    self._answers.popitem(last=False)
-        return made
+        answer: _Answer = self._answers.get(key, make)
+        return answer
 
     def ask(self, h: Hansard, question: str, request: Dated, *, timed: bool = False) -> Any:
         """The engine's answer to a request."""

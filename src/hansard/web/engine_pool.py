@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from hansard.background_sync import BackgroundSync, StoreState, file_fingerprint, index_fingerprint
 from hansard.errors import HansardError
-from hansard.thread.store import ThreadCache
+from hansard.thread.store import thread_cache
 from hansard.web.auth import cookies
 from hansard.web.responses import HttpError
 
@@ -49,7 +49,7 @@ class EnginePool:
         self._writer = ThreadPoolExecutor(1, "writer")
         self._own = threading.local()
         self._opened: list[Hansard] = []
-        self.threads = ThreadCache()
+        self.threads = thread_cache()
         self.waiting = 0
         self.names: ProjectNames = {}  # of the projects of the store, as the last question found them
 

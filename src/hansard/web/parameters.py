@@ -74,11 +74,11 @@ class Params:
             raise UsageError(f"parameter {_quoted(name)} is given more than once")
         return found[0] if found else None
 
-    def mapping(self, name: str, longest: int = _LONGEST) -> dict[str, str]:
+    def mapping(self, name: str) -> dict[str, str]:
         """The values of `name[key]` by key, empty ones included."""
         found = {}
         for given in [one for one in self._values if one.startswith(f"{name}[") and one.endswith("]")]:
-            values = self.each(given, 1, longest)
+            values = self.each(given, 1)
             found[checked(name, given[len(name) + 1 : -1], _LONGEST_KEY)] = values[0]
         return found
 

@@ -50,6 +50,7 @@ SEARCHED = "searched"
 _LOCK = "lock"
 LOG = "hooks.log"
 _LOG_BYTES = 64 << 10  # then the log is rotated
+_SHOWN = 5  # of its entries
 _LONGEST_ENTRY = 600  # characters of an entry
 
 
@@ -291,10 +292,10 @@ def write_log(home: str, text: str) -> None:
         return
 
 
-def read_log(home: str, most: int = 5) -> list[str]:
+def read_log(home: str) -> list[str]:
     """The last entries, the oldest first."""
     try:
         with open(os.path.join(home, LOG), encoding="utf-8", errors="replace") as file:
-            return file.read(2 * _LOG_BYTES).splitlines()[-most:]
+            return file.read(2 * _LOG_BYTES).splitlines()[-_SHOWN:]
     except OSError:
         return []

@@ -106,7 +106,7 @@ def _colour(label: str) -> int:
     return 7 if label == OTHERS else 0
 
 
-def draw_result(columns: Sequence[SqlColumn], rows: Sequence[Row], title: str = "") -> str:
+def draw_result(columns: Sequence[SqlColumn], rows: Sequence[Row]) -> str:
     """An SVG document with a chart of an answer."""
     chart = _chart(columns, rows)
     if chart.is_over_time:
@@ -119,9 +119,8 @@ def draw_result(columns: Sequence[SqlColumn], rows: Sequence[Row], title: str = 
                 for label, amount, share in chart.bars()
             ]
         )
-    title = title or chart.title
     total = sum((amount for parts in chart.amounts.values() for amount in parts.values()), Decimal(0))
-    return document(title, [f"{chart.measure}: {_number(total)} in all", many(len(rows), "row")], bottom, body)
+    return document(chart.title, [f"{chart.measure}: {_number(total)} in all", many(len(rows), "row")], bottom, body)
 
 
 def _chart(columns: Sequence[SqlColumn], rows: Sequence[Row]) -> _Chart:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from hansard.model.gate import replaced
@@ -218,14 +219,15 @@ def fill_template(template: str, values: Mapping[str, str | Iterable[str]]) -> I
 def document(
     template: str, styles: Iterable[str], scripts: Iterable[str], values: Mapping[str, str | Iterable[str]]
 ) -> Iterator[str]:
-    """A page with inline style and script; its content security policy allows their digests and nothing else."""
+    """A page with its template as the body, and inline style and script; its content security policy allows their digests and nothing else."""
     style = "\n".join(map(asset, styles))
     script = "\n".join(map(asset, scripts))
     policy = (
         f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    return fill_template(template, {"policy": quoted(policy), "style": style, "script": script, **values})
+    head = {"policy": quoted(policy), "title": values["title"], "style": style, "script": script}
+    return chain(fill_template("head.html", head), fill_template(template, values))
 
 
 def _digest(text: str) -> str:

@@ -14,6 +14,7 @@ from hansard.model.requests import SessionRequest, about
 from hansard.model.serialize import encoded
 from hansard.model.threads import Agent
 from hansard.web.api.endpoint import Call, Endpoint
+from hansard.web.parameters import LAST_OFFSET
 from hansard.web.responses import refuse_verbatim
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class RawRequest(SessionRequest, frozen=True, kw_only=True):
     generation: Annotated[
         int | None, about("Another generation of a rewritten file; 1 is the first.", ge=1, le=10**6)
     ] = None
-    offset: Annotated[int | None, about("Only the line that begins at this byte.", ge=0, le=1 << 40)] = None
+    offset: Annotated[int | None, about("Only the line that begins at this byte.", ge=0, le=LAST_OFFSET)] = None
 
 
 async def _raw(request: Request, given: RawRequest) -> Response:
