@@ -158,10 +158,10 @@ THREAD: dict[str, Callable[[Thread], Any]] = {
 
 def test_the_verbatim_exceptions_are_four() -> None:
     assert VERBATIM == {
-        "cat": ["Hansard.cat"],
-        "restore": ["Hansard.restore"],
-        "reveal": ["Hansard.reveal_secret"],
-        "raw lines": ["Hansard.transcript_bytes", "Thread.raw", "Thread.raw_lines"],
+        "cat": ["CustodyMethods.cat"],
+        "restore": ["CustodyMethods.restore"],
+        "reveal": ["CustodyMethods.reveal_secret"],
+        "raw lines": ["CustodyMethods.transcript_bytes", "Thread.raw", "Thread.raw_lines"],
     }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hansard
-from hansard import engine
+from hansard.api import custody
 from tests.mcp.writing import Log
 
 PASSWORD = "orangutan-quilt-91"
@@ -36,7 +36,7 @@ def test_an_export_searches_first(named_once: Path, tmp_path: Path) -> None:
 def test_an_export_of_few_sessions_says_what_was_not_searched(
     named_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "_SEARCHED_AT_ONCE", 0)
+    monkeypatch.setattr(custody, "_SEARCHED_AT_ONCE", 0)
     with hansard.open(named_once) as h:
         sizes = {made.path: made.size for made in h.record.generations()}
         done = h.export(["aaaa0001"], tmp_path / "out", format="markdown", redact="on")

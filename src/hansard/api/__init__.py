@@ -1,0 +1,1 @@
+"""Methods of `hansard.Hansard` by subject; the engine adds lists, searches, the ledger and health."""
