@@ -162,7 +162,7 @@ BUILT_IN: dict[str, BuiltIn] = {
             for user in EDITORS
             for chats in ("workspaceStorage/*/chatSessions", "globalStorage/emptyWindowChatSessions")
         ),
-        ("workspaceStorage/*/chatSessions", "globalStorage/emptyWindowChatSessions"),
+        ("workspaceStorage/*/chatSessions", "globalStorage/emptyWindowChatSessions", "copilot-chat-conversations"),
     ),
     "gemini": BuiltIn(
         "hansard.clients.gemini.client:GeminiCli", ("$GEMINI_CLI_HOME/.gemini/tmp", "~/.gemini/tmp"), ("tmp/*/chats",)
@@ -192,9 +192,12 @@ IMPORTED = {
     "continue": "hansard.clients.continue_dev.client:Continue",
     "droid": "hansard.clients.droid.client:Droid",
     "aider": "hansard.clients.aider.client:Aider",
+    "copilot-chat": BUILT_IN["copilot-chat"].target,
 }
-"""Clients whose conversations are read on request only: a root of them is a folder that `hansard import` made."""
-BUILT_IN |= {name: BuiltIn(target, (), (f"{name}-conversations",)) for name, target in IMPORTED.items()}
+"""Clients whose conversations can be imported: of most of them a root is a folder that `hansard import` made."""
+BUILT_IN |= {
+    name: BuiltIn(target, (), (f"{name}-conversations",)) for name, target in IMPORTED.items() if name not in BUILT_IN
+}
 
 
 def places_of(places: Iterable[str], environ: Mapping[str, str], home: str) -> Iterator[str]:

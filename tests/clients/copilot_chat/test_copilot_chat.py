@@ -192,3 +192,42 @@ def test_files_and_roots(tmp_path: Path) -> None:
     root = CLIENT.open_root(str(user))
     assert root is not None
     assert root.name == "Code"
+
+
+def test_an_exported_chat_is_imported(tmp_path: Path) -> None:
+    chat = {
+        "responderUsername": "GitHub Copilot",
+        "initialLocation": "panel",
+        "requests": [request(1, "High?", "Emden."), request(2, "Low?", "Emden.")],
+    }
+    (tmp_path / "chat.json").write_text(json.dumps(chat, indent=2))
+    for _ in range(2):
+        with hansard.open(tmp_path / "home", ()) as h:
+            (report,) = h.import_file(tmp_path / "chat.json")
+            assert (report.client, report.conversations) == ("copilot-chat", 1)
+    with hansard.open(tmp_path / "home", ()) as h:
+        h.sync()
+        (session,) = h.sessions().sessions
+        assert (session.client, session.session_id, session.prompts) == ("copilot-chat", "request_1", 2)
+        assert [entry.text for entry in h.read(session).entries() if entry.kind == "reply"] == ["Emden.", "Emden."]
+        assert not h.verify(full=True).mismatches
+
+
+def test_real_exported_chats_count_as_expected(corpus: Path, tmp_path: Path) -> None:
+    folder = corpus / "agents/agents/copilot-vscode"
+    exports = sorted(folder.glob("export-*/*.json"))
+    if not exports:
+        pytest.skip("no histories of other agents")
+    expected = {row["file"]: row for row in map(json.loads, (folder / "EXPECT.jsonl").read_text().splitlines())}
+    with hansard.open(tmp_path / "home", ()) as h:
+        for path in exports:
+            h.import_file(path)
+    with hansard.open(tmp_path / "home", ()) as h:
+        h.sync()
+        sessions = {session.prompts: session for session in h.sessions().sessions}
+        for path in exports:
+            row = expected[str(path.relative_to(folder))]
+            session = sessions[row["prompts"]]
+            assert (session.tool_calls, session.issues) == (row["tool_calls_in_rounds"], 0)
+            turns = [turn for turn in h.read(session).turns() if any(item.kind == "reply" for item in turn.items)]
+            assert len(turns) == row["replies_with_text"]

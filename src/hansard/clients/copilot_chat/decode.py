@@ -211,4 +211,6 @@ def _usage(given: dict[str, Any]) -> Usage | None:
     output = whole(usage, "completionTokens") or whole(metadata, "outputTokens") or whole(given, "completionTokens")
     if not prompt and not output:
         return None
-    return Usage(string(given, "requestId") or "result", _model(given), prompt, output, is_final=False)
+    request = string(given, "requestId")
+    # A window that is opened as a workspace copies its sessions, and an exported one has another name.
+    return Usage(request or "result", _model(given), prompt, output, is_final=False, is_shared=bool(request))
