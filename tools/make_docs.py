@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import runpy
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -25,8 +26,8 @@ from hansard.engine import schemas
 from hansard.mcp.server import HANDSHAKE_VERSIONS, STATELESS_VERSION, Server
 from hansard.mcp.store import Repository, Store
 from hansard.model.schema import audit_schema, display_schema
-from hansard.query.compile import MEANINGS
 from hansard.query.language import syntax_markdown
+from hansard.query.meanings import MEANINGS
 from hansard.render.audit import markdown
 from hansard.sql.questions import QUESTIONS
 from hansard.sql.views import VIEWS
@@ -188,6 +189,7 @@ def questions_page() -> str:
 
 def rules_page() -> str:
     """The page on risky operations, as it should be."""
+    examples = runpy.run_path(str(DOCS.parent / "tests" / "audit" / "examples.py"))["EXAMPLES"]
     parts = [RULES_HEAD, "\n| severity | means |\n|---|---|\n"]
     parts += [f"| {name} | {about} |\n" for name, about in SEVERITIES.items()]
     for category, about in CATEGORIES.items():
@@ -195,9 +197,9 @@ def rules_page() -> str:
         for rule in (rule for rule in RULES if rule.category == category):
             about_rule = f" {rule.about}" if rule.about else ""
             parts.append(f"\n### {rule.name}\n\n**{rule.title}** ({rule.severity}).{about_rule}\n")
-            if rule.examples:
+            if rule.name in examples:
                 parts.append("\n| found | not found |\n|---|---|\n")
-                rows = zip_longest(rule.examples, rule.others, fillvalue="")
+                rows = zip_longest(*examples[rule.name], fillvalue="")
                 parts += [f"| {_code(found)} | {_code(other)} |\n" for found, other in rows]
     return "".join(parts)
 

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     import hansard.model.calls
     import hansard.model.explain
     import hansard.model.files
+    import hansard.model.health
     import hansard.model.ledger
     import hansard.model.recall
     import hansard.model.reconcile
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     import hansard.model.threads
     import hansard.pricing.cost
     import hansard.query.activity
+    import hansard.query.diagnosis
     import hansard.query.health
     import hansard.query.prompts
     import hansard.query.recall.answer
@@ -426,7 +428,7 @@ class Hansard(RepositoryMethods, CustodyMethods):
         """What could not be stored or indexed, and why; it is tried again when it changes."""
         return hansard.query.health.list_problems(self.reader, self._record_or_none())
 
-    def status(self, *, as_synced: bool = False) -> hansard.query.health.Status:
+    def status(self, *, as_synced: bool = False) -> model.health.Status:
         """The store at a glance, and what the client's clean-up will delete next.
 
         `as_synced`: the sources as the last `sync()` found them, if it found nothing new; otherwise they are walked again.
@@ -438,9 +440,9 @@ class Hansard(RepositoryMethods, CustodyMethods):
             return answer
         return replace(answer, unscanned_bytes=hansard.secrets.counts.count_unscanned(self.home, record))
 
-    def doctor(self) -> hansard.query.health.Diagnosis:
+    def doctor(self) -> model.health.Diagnosis:
         """The store's health, permissions, issues and drift."""
-        return hansard.query.health.diagnose(self.reader, self._record_or_none(), self.home, self.roots)
+        return hansard.query.diagnosis.diagnose(self.reader, self._record_or_none(), self.home, self.roots)
 
     def issues(self) -> tuple[model.files.IssueKind, ...]:
         """Unreadable data by kind, with examples: a fast part of `doctor`."""

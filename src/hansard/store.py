@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import hansard.thread.store
     from hansard.lru import LruCache
     from hansard.model.files import Coverage
+    from hansard.model.health import SyncProgress
     from hansard.model.ledger import PriceOverride
     from hansard.pricing.settle import Prices
     from hansard.record.store import Record
@@ -198,7 +199,7 @@ class Store:
         """Keep the conversations of an exported file; open the store again and sync to have them in the indexes."""
         return hansard.sync.importing.import_file(self.home, os.fspath(path), client)
 
-    def sync_progress(self) -> hansard.storage.heartbeat.SyncProgress | None:
+    def sync_progress(self) -> SyncProgress | None:
         """Progress of the sync that runs on this store, in any process; None if there is none, or it has only begun."""
         return hansard.storage.heartbeat.sync_progress(self.home)
 

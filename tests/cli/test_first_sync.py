@@ -11,7 +11,8 @@ import pytest
 
 import hansard
 from hansard.cli import background, context
-from hansard.storage.heartbeat import SyncProgress, clear_progress, note_progress
+from hansard.model.health import SyncProgress
+from hansard.storage.heartbeat import clear_progress, note_progress
 from hansard.sync import newest
 from hansard.sync.data_files import sync_lock
 from tests.cli.conftest import Run, runner

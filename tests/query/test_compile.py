@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import hansard
-from hansard.query.compile import MEANINGS
 from hansard.query.language import FIELDS, Has, Is
+from hansard.query.meanings import MEANINGS
 from tests.sync.making import assistant, call, main_path, session, user
 
 if TYPE_CHECKING:

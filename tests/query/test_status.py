@@ -15,6 +15,7 @@ import hansard
 from hansard.cli.app import hansard as cli
 from hansard.cli.statusline.run import trouble
 from hansard.demo import write_history
+from hansard.model.health import describe_link
 from hansard.model.serialize import plain
 from hansard.query import health
 from hansard.render.terminal.health import status_lines
@@ -88,7 +89,7 @@ def test_every_front_end_says_the_same(h: Hansard, tmp_path: Path) -> None:
     assert status.sync_error == "the disk is full"
     assert findings["error", "sync"] == f"the last sync did not finish: {status.sync_error}"
     assert findings["warning", "quarantine"] == f"{problem.subject} could not be indexed: torn"
-    assert findings["warning", "link"] == health.describe_link(link)
+    assert findings["warning", "link"] == describe_link(link)
     assert "sync fails" in trouble(home)
 
     said: list[Any] = []

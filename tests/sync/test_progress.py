@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hansard.storage.heartbeat import SyncProgress, clear_progress, note_progress, sync_progress
+from hansard.model.health import SyncProgress
+from hansard.storage.heartbeat import clear_progress, note_progress, sync_progress
 from hansard.sync import report
 from hansard.sync.data_files import sync_lock
 from tests.cli.conftest import runner

@@ -13,7 +13,7 @@ from hansard.engine import Hansard
 from hansard.errors import UsageError
 from hansard.model.requests import DIMENSIONS, SessionsRequest, UsageRequest
 from hansard.model.serialize import plain
-from hansard.query.compile import MEANINGS
+from hansard.query.meanings import MEANINGS
 from hansard.team.compile import TEAM_MEANINGS
 from hansard.team.usage import OFFERED
 from tests.team.conftest import HISTORIES, Place, Twice, push

@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 
 import hansard
 from hansard.engine import Hansard
-from hansard.query.health import Diagnosis, Finding
+from hansard.model.health import Diagnosis, Finding
 from hansard.sources.tail import open_tail
 from hansard.sync import keep
 from hansard.web.caches import AnswerCache

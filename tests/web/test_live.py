@@ -18,7 +18,8 @@ import hansard
 from hansard import background_sync
 from hansard.engine import Hansard
 from hansard.errors import StoreBusy, StoreUnusable
-from hansard.storage.heartbeat import SyncProgress, clear_progress, note_progress
+from hansard.model.health import SyncProgress
+from hansard.storage.heartbeat import clear_progress, note_progress
 from hansard.sync.data_files import sync_lock
 from hansard.web import engine_pool
 from hansard.web.auth import LoginFile

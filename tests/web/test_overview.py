@@ -16,10 +16,11 @@ from playwright.sync_api import expect
 
 import hansard
 from hansard.demo import write_history
+from hansard.model.health import SyncProgress
 from hansard.model.ledger import Limit
 from hansard.render.format import row_cost, short
 from hansard.render.series import week_hours_of
-from hansard.storage.heartbeat import SyncProgress, clear_progress, note_progress
+from hansard.storage.heartbeat import clear_progress, note_progress
 from tests.sync.making import FOLDER, assistant, raw, session, user
 from tests.web.serving import Site, site
 from tests.web.sheets import exactly

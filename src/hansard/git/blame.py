@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from hansard.clients.entries import lines_of
 from hansard.errors import NotFound, UsageError
 from hansard.git.attribution import Marks
+from hansard.git.blame_report import Explained, Source, contributions, counted, make_report, total
 from hansard.git.describe import Describer
 from hansard.git.edits import SLACK, Edits, Places, RecordedCall, Write, made, replaced
 from hansard.git.matching import (
@@ -25,7 +25,7 @@ from hansard.git.matching import (
     lines_still_in,
 )
 from hansard.git.repository import NOT_COMMITTED, Blamed, CommitInfo, FilePatch, Repository, read_blame, read_regular
-from hansard.model.blame import CERTAINTIES, BlamedCommit, BlamedLine, BlameReport, CommitReport, Contribution
+from hansard.model.blame import BlameReport, CommitReport
 
 if TYPE_CHECKING:
     from hansard.git.cache import EditCache
@@ -38,22 +38,6 @@ _FEW_LETTERS = 4  # of a line that any file may have
 _MOST_SUBSTITUTED = 2_000  # writes that are looked at again after a substitution
 _SAME_COMMIT = 15 * 60_000  # ms between a commit and the output of the command that made it
 _WINDOW = 6 * 3_600_000  # ms between a shell command and the commit that contains its lines
-
-
-class Source(NamedTuple):
-    """One write of a call."""
-
-    call: RecordedCall
-    write: Write
-    is_same_file: bool
-    still: tuple[frozenset[int], ...] = ()  # of each block, the lines that are still in the file that it wrote
-
-
-class Explained(NamedTuple):
-    """Who wrote some lines: a claim for each, and the writes that claims refer to by index."""
-
-    claims: list[Claim | None]
-    sources: list[Source]
 
 
 def blame_file(threads: ThreadStore, cache: EditCache, request: BlameRequest) -> BlameReport:
@@ -88,12 +72,12 @@ class Blamer:
         possible = self.places.possible_roots()
         if not possible:
             return
-        added = {folder for call in self.shells() for folder in call.told.worktrees}
+        added = {folder for call in self.shells() for folder in call.effects.worktrees}
         added |= {folder for folder in possible if self.places.is_lost_sibling(folder)}
         sessions = sorted({session_id for folder in possible.keys() - added for session_id in possible[folder]})
-        makers = [call for call in self.edits.load(self.edits.under((), sessions)) if call.told.made]
-        hashes = self.repository.resolve_all([name for call in makers for name, _ in call.told.made])
-        known = {call.session_id for call in makers if any(name in hashes for name, _ in call.told.made)}
+        makers = [call for call in self.edits.load(self.edits.under((), sessions)) if call.effects.made]
+        hashes = self.repository.resolve_all([name for call in makers for name, _ in call.effects.made])
+        known = {call.session_id for call in makers if any(name in hashes for name, _ in call.effects.made)}
         if len(known) < len(
             {call.session_id for call in makers}
         ):  # a rebase gives commits other hashes, and keeps the rest
@@ -104,7 +88,7 @@ class Blamer:
             known |= {
                 call.session_id
                 for call in makers
-                for _, subject in call.told.made
+                for _, subject in call.effects.made
                 if any(abs(call.ended - moment) < _SAME_COMMIT for moment in authored.get(subject, ()))
             }
         self.places.add_roots(folder for folder in possible if folder in added or possible[folder] & known)
@@ -139,7 +123,7 @@ class Blamer:
             path, {item.path for item in blamed}, open_lines, commit or "HEAD", at_most=_latest(infos, blamed)
         )
         claims = explained.claims[first - 1 : first - 1 + len(blamed)]
-        return self.report(path, commit, blamed, first, Explained(claims, explained.sources), infos)
+        return self._report(path, commit, blamed, first, Explained(claims, explained.sources), infos)
 
     def _blame(self, path: str, commit: str | None, lines: tuple[int, int] | None) -> list[Blamed]:
         """The output of git blame, cached if it cannot have changed."""
@@ -193,9 +177,9 @@ class Blamer:
             repository=self.repository.root,
             commit=describer.commit(info, Marks(self.repository).of_commit(info)),
             files=tuple(reports),
-            sessions=tuple(_contributions(reports, self._makers(commit, info))),
-            counts=_counted(counts),
-            cost_usd=_total(report.cost_usd for report in reports),
+            sessions=tuple(contributions(reports, self._makers(commit, info))),
+            counts=counted(counts),
+            cost_usd=total(report.cost_usd for report in reports),
             skipped=tuple(skipped),
             is_lower_bound=any(report.is_lower_bound for report in reports),
         )
@@ -219,7 +203,7 @@ class Blamer:
         wanted = [place for place, line in enumerate(lines) if line.is_open]
         blamed = [Blamed(commit, numbers[place], patch.path, lines[place].text) for place in wanted]
         claims = [explained.claims[place] for place in wanted]
-        return self.report(patch.path, commit, blamed, None, Explained(claims, explained.sources), infos)
+        return self._report(patch.path, commit, blamed, None, Explained(claims, explained.sources), infos)
 
     # -- matching recorded writes
 
@@ -231,13 +215,13 @@ class Blamer:
         sources = [
             Source(call, write, is_same_file=True)
             for call in self.edits.of_files(self.places.spellings(names))
-            for write in call.told.writes
+            for write in call.effects.writes
             if call.ts <= at_most
         ]
         sources += [
             Source(call, write, is_same_file=True)
             for call in self.shells()
-            for write in call.told.writes
+            for write in call.effects.writes
             if call.ts <= at_most and self.places.relative(write.path) in names
         ]
         sources += self._substituted(sources, names, at_most)
@@ -273,7 +257,7 @@ class Blamer:
         known = {call.id: call for call in self.all_calls(hashes)}
         found: list[Source] = []
         for call in known.values():
-            for write in call.told.writes:
+            for write in call.effects.writes:
                 relative = self.places.relative(write.path)
                 if relative is not None and relative not in names and call.ts <= at_most:
                     found.append(Source(call, write, is_same_file=False))
@@ -299,9 +283,11 @@ class Blamer:
         """The lines of earlier writes as `sed` and its like left them, as writes of those commands."""
         found: list[Source] = []
         for call in self.shells():
-            if not call.told.substitutions or call.ts > at_most:
+            if not call.effects.substitutions or call.ts > at_most:
                 continue
-            named = [(self.places.relative(item.path) if item.path else "", item) for item in call.told.substitutions]
+            named = [
+                (self.places.relative(item.path) if item.path else "", item) for item in call.effects.substitutions
+            ]
             for source in [item for item in (*sources, *found) if item.call.ts < call.ts]:
                 path = self.places.relative(source.write.path)
                 same = names if path in names else {path}
@@ -340,9 +326,9 @@ class Blamer:
         """The sessions that report making a commit, with the call."""
         return {call.session_id: call for call in self.shells() if made(call, commit, info)}
 
-    # -- the report
+    # -- windows of time
 
-    def report(
+    def _report(
         self,
         path: str,
         rev: str | None,
@@ -351,51 +337,8 @@ class Blamer:
         explained: Explained,
         infos: dict[str, CommitInfo],
     ) -> BlameReport:
-        """The report, with the sessions, prompts and costs of the lines."""
-        claims = self._with_windows(path, blamed, explained, infos)
-        sources = explained.sources
-        used = Counter(claim.edit for claim in claims if claim is not None)
-        describer = Describer(self._threads, self.places)
-        edits, numbers = describer.edits([(number, sources[number], count) for number, count in sorted(used.items())])
-        marks = Marks(self.repository)
-        lines: list[BlamedLine] = []
-        counts: Counter[str] = Counter()
-        by_number = {edit.number: edit for edit in edits}
-        for place, (item, claim) in enumerate(zip(blamed, claims, strict=True)):
-            edit = by_number[numbers[claim.edit]] if claim is not None else None
-            mark = marks.of_line(item) if edit is None else None
-            certainty = claim.certainty if claim is not None else "marked" if mark is not None else "unknown"
-            counts[certainty] += 1
-            lines.append(
-                BlamedLine(
-                    number=first + place if first is not None else item.original,
-                    text=item.text,
-                    commit=item.commit,
-                    path=item.path or path,
-                    certainty=certainty,
-                    edit=edit.number if edit is not None else None,
-                    cost_usd=describer.share(edit, certainty),
-                    mark=mark,
-                )
-            )
-        commits = [
-            describer.commit(infos[name], marks.of_commit(infos[name]))
-            for name in dict.fromkeys(item.commit for item in blamed)
-            if name in infos
-        ]
-        if any(item.commit == NOT_COMMITTED for item in blamed):
-            commits.append(BlamedCommit(NOT_COMMITTED, "", None, None, "not committed yet"))
-        return BlameReport(
-            repository=self.repository.root,
-            path=path,
-            rev=rev,
-            lines=tuple(lines),
-            commits=tuple(commits),
-            edits=tuple(edits),
-            counts=_counted(counts),
-            cost_usd=_total(line.cost_usd for line in lines),
-            is_lower_bound=any(edit.is_lower_bound for edit in edits),
-        )
+        explained = explained._replace(claims=self._with_windows(path, blamed, explained, infos))
+        return make_report(self._threads, self.repository, self.places, path, rev, blamed, first, explained, infos)
 
     def _with_windows(
         self, path: str, blamed: Sequence[Blamed], explained: Explained, infos: dict[str, CommitInfo]
@@ -429,7 +372,7 @@ class Blamer:
             if maker is None or not 0 <= maker.ts - call.ts <= _WINDOW:
                 continue
             replacing = [
-                item for item in call.told.substitutions if not item.path or self.places.relative(item.path) == path
+                item for item in call.effects.substitutions if not item.path or self.places.relative(item.path) == path
             ]
             if replacing:
                 if before is None:
@@ -441,10 +384,10 @@ class Blamer:
                     changed = {key_of(line) for line, is_new in zip(after.lines, after.added, strict=True) if is_new}
                     found.append((call, changed.__contains__))
                     before = Block(after.lines, before.added)
-            elif any(self.places.relative(name) == path for name in call.told.outputs):
+            elif any(self.places.relative(name) == path for name in call.effects.outputs):
                 found.append((call, lambda _: True))
-            elif any(self.places.relative(name) == path for name in call.told.edited):
-                found.append((call, key_of(call.told.script.replace("\\", "")).__contains__))
+            elif any(self.places.relative(name) == path for name in call.effects.edited):
+                found.append((call, key_of(call.effects.script.replace("\\", "")).__contains__))
         return found[::-1]
 
 
@@ -466,45 +409,3 @@ def _latest(infos: dict[str, CommitInfo], blamed: Sequence[Blamed]) -> int:
     if any(item.commit not in infos for item in blamed):
         return _ALWAYS
     return max(info.committed for info in infos.values()) * 1000 + SLACK
-
-
-def _counted(counts: Counter[str]) -> dict[str, int]:
-    return {name: counts[name] for name in CERTAINTIES}
-
-
-def _total(amounts: Iterable[Decimal | None]) -> Decimal | None:
-    known = [amount for amount in amounts if amount is not None]
-    return sum(known, Decimal(0)) if known else None
-
-
-def _contributions(reports: Sequence[BlameReport], makers: dict[str, RecordedCall]) -> list[Contribution]:
-    lines: Counter[str] = Counter()
-    costs: dict[str, list[Decimal | None]] = {}
-    first: dict[str, tuple[str, int, str]] = {}
-    bounds = {edit.session_id for report in reports for edit in report.edits if edit.is_lower_bound}
-    added = sum(len(report.lines) for report in reports)
-    for report in reports:
-        edits = {edit.number: edit for edit in report.edits}
-        for line in report.lines:
-            if line.edit is not None:
-                edit = edits[line.edit]
-                lines[edit.session_id] += 1
-                costs.setdefault(edit.session_id, []).append(line.cost_usd)
-                first.setdefault(edit.session_id, (edit.transcript, edit.offset, edit.title))
-    found = []
-    for session_id in sorted({*lines, *makers}, key=lambda name: (-lines[name], name)):
-        transcript, offset, title = first.get(session_id, ("", 0, ""))
-        found.append(
-            Contribution(
-                session_id,
-                title,
-                session_id in makers,
-                lines[session_id],
-                added,
-                _total(costs.get(session_id, ())),
-                transcript or None,
-                offset or None,
-                session_id in bounds,
-            )
-        )
-    return found

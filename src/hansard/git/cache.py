@@ -16,7 +16,7 @@ from hansard.storage.sqlite import connect, create
 
 if TYPE_CHECKING:
     from hansard.git.commits import CommitWork
-    from hansard.git.edits import CallWrites
+    from hansard.git.edits import CallEffects
 
 _VERSION = 5
 _BLAMES = 500  # cached files
@@ -24,7 +24,7 @@ _TABLES = """
 CREATE TABLE calls (
     id          INTEGER PRIMARY KEY,  -- tool_calls.id
     tool_use_id TEXT NOT NULL,        -- another one: the row is of another record
-    told        BLOB                  -- CallWrites, packed; null: nothing
+    effects        BLOB                  -- CallEffects, packed; null: nothing
 );
 CREATE TABLE commits (
     name  TEXT PRIMARY KEY,           -- the hash
@@ -52,24 +52,24 @@ class EditCache:
         self._db: apsw.Connection | None = None
         self._pack = zstandard.ZstdCompressor(level=1)
         self._unpack = zstandard.ZstdDecompressor()
-        from hansard.git.edits import CallWrites
+        from hansard.git.edits import CallEffects
 
-        self._decoder = msgspec.msgpack.Decoder(CallWrites)
+        self._decoder = msgspec.msgpack.Decoder(CallEffects)
 
-    def get(self, wanted: Mapping[int, str]) -> dict[int, CallWrites]:
+    def get(self, wanted: Mapping[int, str]) -> dict[int, CallEffects]:
         """Cached results for these calls, by id; calls that wrote nothing are included as empty ones."""
-        from hansard.git.edits import CallWrites
+        from hansard.git.edits import CallEffects
 
-        found: dict[int, CallWrites] = {}
-        nothing = CallWrites()
+        found: dict[int, CallEffects] = {}
+        nothing = CallEffects()
         with contextlib.suppress(apsw.Error):
             rows = self.db.execute(
-                "SELECT c.id, c.tool_use_id, c.told FROM json_each(?) w CROSS JOIN calls c ON c.id = w.value",
+                "SELECT c.id, c.tool_use_id, c.effects FROM json_each(?) w CROSS JOIN calls c ON c.id = w.value",
                 (json.dumps(list(wanted)),),
             )
-            for id_, tool_use_id, told in rows:
+            for id_, tool_use_id, effects in rows:
                 if wanted[id_] == tool_use_id:
-                    found[id_] = nothing if told is None else self._decoder.decode(self._unpack.decompress(told))
+                    found[id_] = nothing if effects is None else self._decoder.decode(self._unpack.decompress(effects))
         return found
 
     def known(self, wanted: Mapping[int, str]) -> set[int]:
@@ -82,13 +82,13 @@ class EditCache:
             found.update(id_ for id_, tool_use_id in rows if wanted[id_] == tool_use_id)
         return found
 
-    def put(self, known: Mapping[int, tuple[str, CallWrites]], hashes: Callable[[CallWrites], Iterable[int]]) -> None:
+    def put(self, known: Mapping[int, tuple[str, CallEffects]], hashes: Callable[[CallEffects], Iterable[int]]) -> None:
         with contextlib.suppress(apsw.Error), self.db:
-            for id_, (tool_use_id, told) in known.items():
-                blob = None if told.is_empty else self._pack.compress(msgspec.msgpack.encode(told))
+            for id_, (tool_use_id, effects) in known.items():
+                blob = None if effects.is_empty else self._pack.compress(msgspec.msgpack.encode(effects))
                 self.db.execute("INSERT OR REPLACE INTO calls VALUES (?, ?, ?)", (id_, tool_use_id, blob))
                 self.db.executemany(
-                    "INSERT OR IGNORE INTO lines VALUES (?, ?)", [(number, id_) for number in hashes(told)]
+                    "INSERT OR IGNORE INTO lines VALUES (?, ?)", [(number, id_) for number in hashes(effects)]
                 )
 
     def find(self, hashes: Iterable[int], limit: int = 20) -> dict[int, list[int]]:

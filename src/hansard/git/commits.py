@@ -67,16 +67,18 @@ class RepositoryCommits:
 
     def _find_makers(self) -> None:
         """Find which shell commands made which commits."""
-        shells = [call for call in self.calls.values() if call.told.commits]
-        told = self.repository.resolve_all([name for call in shells for name, _ in call.told.made])
+        shells = [call for call in self.calls.values() if call.effects.commits]
+        hashes = self.repository.resolve_all([name for call in shells for name, _ in call.effects.made])
         by_subject: dict[str, list[CommitInfo]] = {}
         for info in self.infos.values():
             by_subject.setdefault(info.subject, []).append(info)
         authored = sorted((info.authored * 1000, info.commit) for info in self.infos.values())
         for call in shells:
-            found = {told[name] for name, _ in call.told.made if name in told}
-            near: Iterable[CommitInfo] = [info for _, subject in call.told.made for info in by_subject.get(subject, ())]
-            if not call.told.made:
+            found = {hashes[name] for name, _ in call.effects.made if name in hashes}
+            near: Iterable[CommitInfo] = [
+                info for _, subject in call.effects.made for info in by_subject.get(subject, ())
+            ]
+            if not call.effects.made:
                 low = bisect_left(authored, (call.ts - SLACK, ""))
                 high = bisect_right(authored, (call.ended + SLACK, "~"))
                 near = [self.infos[name] for _, name in authored[low:high]]
@@ -86,7 +88,7 @@ class RepositoryCommits:
 
     def _find_work(self, progress: Listener | None) -> None:
         """Count how many lines of each commit each call wrote."""
-        calls = sorted((call.ts, call.id) for call in self.calls.values() if call.told.writes)
+        calls = sorted((call.ts, call.id) for call in self.calls.values() if call.effects.writes)
         times = [ts for ts, _ in calls]
         states = [0]
         for _, id_ in calls:
@@ -98,7 +100,7 @@ class RepositoryCommits:
             return
         by_path: dict[str, list[Candidate]] = {}
         for _, id_ in calls:
-            for write in self.calls[id_].told.writes:
+            for write in self.calls[id_].effects.writes:
                 relative = self.blamer.places.relative(write.path)
                 if relative is not None:
                     found = [
@@ -174,7 +176,7 @@ class CommitMap:
         known = {id_: call for item in self.repositories for id_, call in item.calls.items()}
         sessions = {known[id_].session_id for id_ in self._of_call}
         for id_, call in known.items():
-            if call.session_id in sessions and call.ts and (call.told.writes or id_ in self._of_call):
+            if call.session_id in sessions and call.ts and (call.effects.writes or id_ in self._of_call):
                 found.setdefault(call.session_id, []).append((call.ts, id_))
         return found
 

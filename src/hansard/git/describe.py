@@ -16,7 +16,7 @@ from hansard.storage import OFFSET_BITS, OFFSET_MASK
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from hansard.git.blame import Source
+    from hansard.git.blame_report import Source
     from hansard.git.edits import Places
     from hansard.git.repository import CommitInfo
     from hansard.pricing.cost import Sums

@@ -54,7 +54,7 @@ class Write(Struct, frozen=True, array_like=True):
         return sum(sum(block.added) for block in self.blocks)
 
 
-class CallWrites(Struct, frozen=True, array_like=True):
+class CallEffects(Struct, frozen=True, array_like=True):
     """Everything that one tool call reveals about files and commits."""
 
     writes: tuple[Write, ...] = ()
@@ -83,7 +83,7 @@ class RecordedCall(Struct, frozen=True):
     session_id: str
     agent_id: str
     path: str | None
-    told: CallWrites
+    effects: CallEffects
     is_shell: bool
 
 
@@ -147,12 +147,12 @@ class Edits:
         missing = [row for row in rows if row[0] not in known]
         if missing:
             fresh = dict(self._read(missing))
-            self._cache.put({row[0]: (row[7], fresh.get(row[0], CallWrites())) for row in missing}, _hashes)
+            self._cache.put({row[0]: (row[7], fresh.get(row[0], CallEffects())) for row in missing}, _hashes)
             known.update(fresh)
         found = [
-            RecordedCall(row[0], row[1], row[2], row[3], row[4], row[5], row[6], told, row[1] in self._shells)
+            RecordedCall(row[0], row[1], row[2], row[3], row[4], row[5], row[6], effects, row[1] in self._shells)
             for row in rows
-            if (told := known.get(row[0])) is not None and not told.is_empty
+            if (effects := known.get(row[0])) is not None and not effects.is_empty
         ]
         return sorted(found, key=lambda call: (call.ts, call.id))
 
@@ -164,7 +164,7 @@ class Edits:
 
     # -- reading the record
 
-    def _read(self, rows: list[Any]) -> Iterator[tuple[int, CallWrites]]:
+    def _read(self, rows: list[Any]) -> Iterator[tuple[int, CallEffects]]:
         places: dict[int, tuple[int, int]] = {}  # block -> its index in its line, the line's length
         ids = [row[0] for row in rows] + [row[8] for row in rows if row[8] is not None]
         for id_, number, length in self._reader.rows(
@@ -174,21 +174,21 @@ class Edits:
             places[id_] = (number, length)
         lines = _Lines(self._reader, self._record)
         for row in sorted(rows):
-            yield row[0], self._told(row, places, lines)
+            yield row[0], self._effects(row, places, lines)
 
-    def _told(self, row: Any, places: dict[int, tuple[int, int]], lines: _Lines) -> CallWrites:
+    def _effects(self, row: Any, places: dict[int, tuple[int, int]], lines: _Lines) -> CallEffects:
         id_, tool, _, _, _, _, path, _, result_id, is_error = row
         if tool in self._shells:
             return _shell(lines.call(id_, places), lines.answer(result_id, places))
         if is_error:
-            return CallWrites()
+            return CallEffects()
         answered = lines.answer(result_id, places)
         changes = answered[1].written() if answered is not None else None
         if changes is None:
             asked = lines.call(id_, places)
             changes = asked[1].planned() if asked is not None else ()
         blocks = tuple(_blocks(changes))
-        return CallWrites((Write(path or "", blocks),)) if blocks else CallWrites()
+        return CallEffects((Write(path or "", blocks),)) if blocks else CallEffects()
 
 
 class _Lines:
@@ -269,16 +269,16 @@ def _difference(old: str, new: str) -> Iterator[Block]:
         yield Block(tuple(after), tuple(added))
 
 
-def _shell(asked: tuple[Readable, Called] | None, answered: tuple[Readable, Answered] | None) -> CallWrites:
+def _shell(asked: tuple[Readable, Called] | None, answered: tuple[Readable, Answered] | None) -> CallEffects:
     command = asked[1].command() if asked is not None else None
     if asked is None or command is None:
-        return CallWrites()
+        return CallEffects()
     cwd = asked[0].cwd
     read = read_command(command, cwd)
     output = answered[1].text() if answered is not None and read.commits else ""
     writes = tuple(Write(item.path, (Block(tuple(item.lines), (True,) * len(item.lines)),)) for item in read.writes)
     made = tuple(made_commits(output))
-    return CallWrites(
+    return CallEffects(
         writes,
         tuple(read.outputs),
         tuple(read.edited),
@@ -293,12 +293,12 @@ def _shell(asked: tuple[Readable, Called] | None, answered: tuple[Readable, Answ
 
 def made(call: RecordedCall, commit: str, info: CommitInfo) -> bool:
     """Whether a shell command made a commit: it printed the hash, or (before a rebase) the same subject at the same time."""
-    if not call.told.commits:
+    if not call.effects.commits:
         return False
-    for name, subject in call.told.made:
+    for name, subject in call.effects.made:
         if commit.startswith(name) or (subject == info.subject and abs(call.ended - info.authored * 1000) < 5_000):
             return True
-    return not call.told.made and call.ts - SLACK <= info.authored * 1000 <= call.ended + SLACK
+    return not call.effects.made and call.ts - SLACK <= info.authored * 1000 <= call.ended + SLACK
 
 
 def replaced(block: Block, substitutions: Sequence[Substitution]) -> Block | None:
@@ -314,11 +314,11 @@ def replaced(block: Block, substitutions: Sequence[Substitution]) -> Block | Non
     return Block(tuple(lines), changed) if any(changed) else None
 
 
-def _hashes(told: CallWrites) -> set[int]:
+def _hashes(effects: CallEffects) -> set[int]:
     """Hashes of the lines by which a block is recognised in another file."""
     return {
         line_hash(key)
-        for write in told.writes
+        for write in effects.writes
         for block in write.blocks
         for line, is_added in zip(block.lines, block.added, strict=True)
         if is_added and len(key := key_of(line)) >= 12

@@ -152,11 +152,11 @@ class Matcher:
     def _evidence(self, first: int, length: int) -> int:
         """How strongly these equal lines count; a single one counts little, unless it is long."""
         weights = self._weights[first : first + length]
-        told = sum(weights)
-        if told > 2 and sum(weight > 0 for weight in weights) == 1:
+        weight_sum = sum(weights)
+        if weight_sum > 2 and sum(weight > 0 for weight in weights) == 1:
             longest = max(letters_in(self._keys[place]) for place in range(first, first + length))
-            return told if longest >= _LONG else 2
-        return told
+            return weight_sum if longest >= _LONG else 2
+        return weight_sum
 
     def _lay(
         self, item: _Stretch, candidate: Candidate, claims: list[Claim | None], used: set[tuple[int, int]]
@@ -241,9 +241,9 @@ class Matcher:
             for stream, index in heads.get(written.head(begin), ()):
                 size, count = stream.shared(index, written, begin)
                 places, starts = stream.numbers[index : index + size], written.numbers[begin : begin + count]
-                told = "".join(_bare(candidate.block.lines[start]) for start in starts if start not in candidate.still)
+                said = "".join(_bare(candidate.block.lines[start]) for start in starts if start not in candidate.still)
                 if (
-                    letters_in(told) < (_REFLOWED if candidate.is_same_file else _LONG)
+                    letters_in(said) < (_REFLOWED if candidate.is_same_file else _LONG)
                     or [self._keys[place] for place in places]
                     == [key_of(candidate.block.lines[start]) for start in starts]
                     or any(claims[place] is not None or candidate.ts > self._lines[place].until for place in places)

@@ -174,18 +174,18 @@ class _Pastes:
     def prompt(self, row: Typed) -> RecoveredPrompt:
         """A line of history.jsonl with its pastes in numerical order."""
         text = row.text or ""
-        told = read_pasted(self._record, row)
+        pasted = read_pasted(self._record, row)
         numbers = {int(match[1]) for place in PASTED.findall(text) if (match := _NUMBER.search(place))}
-        numbers |= {int(key) for key in told if key.isdecimal() and len(key) < 10}
-        pastes = tuple(self._paste(number, told.get(str(number)), text) for number in sorted(numbers))
+        numbers |= {int(key) for key in pasted if key.isdecimal() and len(key) < 10}
+        pastes = tuple(self._paste(number, pasted.get(str(number)), text) for number in sorted(numbers))
         return RecoveredPrompt(text, from_milliseconds(row.ts), pastes, row.root, row.id & OFFSET_MASK)
 
-    def _paste(self, number: int, told: Any, text: str) -> RecoveredPaste:
-        told = told if isinstance(told, dict) else {}
-        kind = told.get("type")
+    def _paste(self, number: int, pasted: Any, text: str) -> RecoveredPaste:
+        pasted = pasted if isinstance(pasted, dict) else {}
+        kind = pasted.get("type")
         if not isinstance(kind, str):
             kind = "image" if f"[Image #{number}" in text else "text"
-        content, digest = told.get("content"), told.get("contentHash")
+        content, digest = pasted.get("content"), pasted.get("contentHash")
         if isinstance(content, str) and kind == "text":
             return RecoveredPaste(number, kind, storable(content), "history")
         found = self._cached(digest) if isinstance(digest, str) and kind == "text" else None

@@ -191,8 +191,8 @@ class Repository:
         return list(dict.fromkeys([self.root, os.path.realpath(self.root), *found]))
 
     def common_folder(self) -> str:
-        told = self.ask("rev-parse", "--git-common-dir").decode("utf-8", "surrogateescape").rstrip("\n")
-        return os.path.realpath(os.path.join(self.root, told))
+        folder = self.ask("rev-parse", "--git-common-dir").decode("utf-8", "surrogateescape").rstrip("\n")
+        return os.path.realpath(os.path.join(self.root, folder))
 
     def resolve(self, name: str) -> str | None:
         """The full hash of a commit, or None if there is no such commit."""
@@ -378,8 +378,8 @@ class Repository:
         )
         if found.returncode:
             raise GitFailed(f"{self.root}: git does not say where its hooks are")
-        told = found.stdout.decode("utf-8", "surrogateescape")
-        return os.path.normpath(os.path.join(self.root, os.path.expanduser(told.rstrip("\n"))))
+        folder = found.stdout.decode("utf-8", "surrogateescape")
+        return os.path.normpath(os.path.join(self.root, os.path.expanduser(folder.rstrip("\n"))))
 
 
 _FORMAT = "--format=format:%H%x00%P%x00%an%x00%at%x00%ct%x00%s%x00%b%x00%x01"

@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from msgspec import Struct
-
 from hansard.clients import client_of
 from hansard.errors import HansardError
-from hansard.model.fields import Timestamp
-from hansard.model.files import Drift, IssueExample, IssueKind, Problem, UnreadHistory
+from hansard.model.files import Drift, IssueExample, IssueKind, Problem
+from hansard.model.health import Doomed, Finding, NotKept, RootStatus, Status, UnfollowedLink, describe_link
 from hansard.model.time import from_milliseconds
 from hansard.query.duplicates import count_calls
-from hansard.query.integrity_check import CheckedPages, check_pages, is_damaged, read_ahead
 from hansard.query.reader import Reader
-from hansard.record.database import AFTER_DAMAGE
-from hansard.sources.databases import IN_DATABASE
 from hansard.sources.discover import LeftOut, discover
 from hansard.sources.roots import LOG_KINDS, FileKind, Root
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
-from hansard.storage.heartbeat import Heartbeat, SyncProgress, heartbeat, last_verify, sync_progress
+from hansard.storage.heartbeat import Heartbeat, heartbeat, sync_progress
 
 if TYPE_CHECKING:
     from hansard.record.store import Record
@@ -35,92 +29,6 @@ if TYPE_CHECKING:
 _TRANSCRIPTS = frozenset({FileKind.MAIN, FileKind.AGENT})
 _EXAMPLES = 3
 _WARNED_DAYS = 7  # before the client deletes a transcript
-_SAMPLE = 256  # chunks of 256 KiB; takes a fraction of a second
-
-
-class Doomed(Struct, frozen=True):
-    """A transcript that the client will delete, and whether its bytes are kept."""
-
-    path: str
-    root: str
-    session_id: str
-    deleted_at: Timestamp  # at the earliest
-    size: int
-    kept: bool
-
-
-class NotKept(Struct, frozen=True):
-    """A file under a source root that is not kept, and why."""
-
-    path: str
-    bytes: int
-    reason: str
-
-
-class UnfollowedLink(Struct, frozen=True):
-    """A link that points outside its source root, and how many files kept through it are no longer updated."""
-
-    path: str
-    target: str
-    kept_files: int
-    is_own_data: bool  # Hansard's own data, which is never read
-
-
-class RootStatus(Struct, frozen=True):
-    """The current state of one source root."""
-
-    path: str
-    name: str
-    files: int
-    logs: int
-    bytes: int
-    cleanup_days: int
-    running: int
-    unreadable: tuple[str, ...]
-    unfollowed_links: tuple[UnfollowedLink, ...] = ()
-    client: str = ""
-
-
-class Status(Struct, frozen=True):
-    """The store at a glance."""
-
-    home: str
-    roots: tuple[RootStatus, ...]
-    sessions: int
-    projects: int
-    transcripts: int
-    gone_transcripts: int
-    """Deleted by the client, or moved away."""
-    former_generations: int
-    records: int
-    messages: int
-    tool_calls: int
-    issues: int
-    source_bytes: int
-    kept_bytes: int
-    record_bytes: int
-    index_bytes: int
-    text_bytes: int
-    last_sync: Timestamp | None
-    """When the sources were last scanned in full, whether or not anything was new."""
-    sync_error: str | None
-    """Why a later sync did not finish."""
-    sync_progress: SyncProgress | None
-    """Progress of the running sync, in any process."""
-    problems: tuple[Problem, ...]
-    left_out: tuple[NotKept, ...]
-    doomed: tuple[Doomed, ...]  # soonest first
-    doomed_unkept: int
-    empty_sessions: int = 0
-    """Sessions in which nothing was said; no other figure counts them as sessions."""
-    unproven: int = 0
-    """Contents read while their file was being written, and not yet found in it again."""
-    freed_transcripts: int = 0
-    """Removed from the client's folder by `hansard free`."""
-    unread: tuple[UnreadHistory, ...] = ()
-    """Histories on this machine that are not read, where a front end looked for them."""
-    unscanned_bytes: int | None = None
-    """What was not searched for secrets yet."""
 
 
 def read_status(
@@ -308,168 +216,6 @@ def _disk(home: str, name: str) -> int:
         except OSError:
             continue
     return total
-
-
-class Finding(Struct, frozen=True):
-    """Something `hansard doctor` noticed, and what to do about it."""
-
-    level: str  # ok, note, warning, error
-    subject: str
-    text: str
-
-
-class Diagnosis(Struct, frozen=True):
-    """What `hansard doctor` found."""
-
-    findings: tuple[Finding, ...]
-    issues: tuple[IssueKind, ...]
-    drift: tuple[Drift, ...]
-
-    @property
-    def is_healthy(self) -> bool:
-        return not any(finding.level == "error" for finding in self.findings)
-
-
-def diagnose(reader: Reader, record: Record | None, home: str, roots: Sequence[Root]) -> Diagnosis:
-    """Check the store's health, the permissions of store and sources, the issues, and what newer clients write."""
-    findings: list[Finding] = []
-    if record is None:
-        findings.append(Finding("note", "record", "not created yet: run `hansard sync`"))
-    else:
-        findings += _record_findings(record, home)
-    behind = reader.one("SELECT count(*) FROM transcripts WHERE indexed + (tail * (size - indexed)) < size")[0]
-    dirty = reader.one("SELECT count(*) FROM dirty")[0]
-    checked = {name: check_pages(home, name) for name in ("index.db", "text.db")}
-    damaged = [name for name, pages in checked.items() if is_damaged(home, name, words_only=pages is not None)]
-    findings += [Finding("error", "index", f"{name} is damaged: run `hansard rebuild`") for name in damaged]
-    if behind or dirty:
-        findings.append(Finding("note", "index", "a sync did not finish: the next one continues it"))
-    elif not damaged:
-        findings.append(Finding("ok", "index", "everything stored is indexed"))
-    findings += [
-        Finding("ok", "index", f"{name}: {_part(pages)} (`hansard verify` checks all of it)")
-        for name, pages in checked.items()
-        if pages is not None and name not in damaged
-    ]
-    findings.append(_text_finding())
-    health = read_health(reader, record, home, roots)
-    findings += _permissions(home, [(root, looked.found) for root, looked in zip(roots, health.roots, strict=True)])
-    findings += health.findings()
-    findings += [
-        Finding("warning", "database", f"{row.path}: {row.reason}; a newer version may write there")
-        for row in (record.left_out() if record is not None else ())
-        if IN_DATABASE in row.path and not row.size
-    ]
-    return Diagnosis(tuple(findings), list_issues(reader), list_drift(reader))
-
-
-def _text_finding() -> Finding:
-    """Which of the two implementations prepares texts for the full-text index."""
-    from hansard.index.tokens import is_native
-
-    if is_native():
-        return Finding("ok", "text", "the native module prepares text for the index")
-    return Finding(
-        "note",
-        "text",
-        "pure Python prepares text for the index: same result, but slower. The native module was not built, or HANSARD_PURE_PYTHON is set",
-    )
-
-
-def _record_findings(record: Record, home: str) -> Iterator[Finding]:
-    """Results of SQLite's own check or of a check of some pages, of a sample of chunks, and of the last `verify`."""
-    pages = check_pages(home, "record.db")
-    if pages is None:
-        read_ahead(os.path.join(home, "record.db"))
-    damage = record.database_damage() if pages is None else []
-    chunks, checked, total = record.sample(_SAMPLE) if not damage else ([], 0, 0)
-    yield from (Finding("error", "record", line) for line in damage)
-    yield from (Finding("error", "record", f"damaged chunk: {line}. {AFTER_DAMAGE}") for line in chunks)
-    verified = last_verify(home)
-    if verified is not None and verified.mismatches:
-        places = "1 place" if verified.mismatches == 1 else f"{verified.mismatches:,} places"
-        moment = datetime.fromtimestamp(verified.at, UTC)
-        text = f"`hansard verify` found {places} damaged on {moment:%Y-%m-%d}, first {verified.first}; `hansard verify --repair` repairs what the sources still have"
-        yield Finding("error", "record", text)
-    elif not damage and not chunks:
-        some = "all" if checked == total else f"{checked:,} of"
-        intact, everything = "the database is intact", "hansard verify"
-        if pages is not None:
-            intact, everything = _part(pages), "hansard verify --deep"
-        text = f"{intact}, and {some} {total:,} chunks match their hashes (`{everything}` checks everything)"
-        yield Finding("ok", "record", text)
-
-
-def _part(pages: CheckedPages) -> str:
-    """How much of a large database was checked, and what comes next."""
-    return f"{pages.words} match their checksums; the next run continues from there"
-
-
-def describe_link(link: UnfollowedLink) -> str:
-    """Describe a link that is not followed, with the option that allows it."""
-    kept = ""
-    if link.kept_files == 1:
-        kept = "; the 1 file that was kept through it stays, but is not updated"
-    elif link.kept_files:
-        kept = f"; the {link.kept_files:,} files that were kept through it stay, but are not updated"
-    if link.is_own_data:
-        return f"{link.path} is Hansard's own data directory, {link.target}, and is not read{kept}"
-    from shlex import quote
-
-    allowed = f"`--follow-links {quote(link.target)}`, or follow_links in the configuration file, allows it"
-    return f"{link.path} points outside the root, to {link.target}, and is not followed{kept}: {allowed}"
-
-
-def _permissions(home: str, roots: Sequence[tuple[Root, list[Found]]]) -> list[Finding]:
-    findings: list[Finding] = []
-    if os.name == "nt":
-        return findings
-    loose = []
-    for name in ("", "record.db", "index.db", "text.db"):
-        path = os.path.join(home, name)
-        try:
-            mode = stat.S_IMODE(os.stat(path).st_mode)
-        except OSError:
-            continue
-        if mode & 0o077:
-            loose.append(path)
-    if loose:
-        findings.append(
-            Finding(
-                "warning",
-                "permissions",
-                f"others can read {', '.join(loose)}: `hansard doctor --fix` closes {'it' if len(loose) == 1 else 'them'}",
-            )
-        )
-    else:
-        findings.append(Finding("ok", "permissions", "only you can read the store"))
-    for root, files in roots:
-        readable = [file.path for file in files if file.kind.value in ("main", "agent") and file.mode & 0o044]
-        if readable and _passable(root.transcripts):
-            findings.append(
-                Finding(
-                    "warning",
-                    "permissions",
-                    f"other users of this machine can read {len(readable)} transcript{'s' * (len(readable) > 1)} under {root.transcripts}"
-                    f" (e.g. {readable[0]}):"
-                    f" `hansard doctor --fix --sources`, or chmod 700 {root.path}",
-                )
-            )
-    return findings
-
-
-def _passable(path: str) -> bool:
-    """Whether other users can reach a directory: every folder above it lets them through."""
-    while True:
-        try:
-            if not stat.S_IMODE(os.stat(path).st_mode) & 0o011:
-                return False
-        except OSError:
-            return False
-        above = os.path.dirname(path)
-        if above == path:
-            return True
-        path = above
 
 
 def list_issues(reader: Reader) -> tuple[IssueKind, ...]:

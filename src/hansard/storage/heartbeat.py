@@ -8,18 +8,20 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from hansard.files import is_alive, remove_stale_partials, write_private
 
+if TYPE_CHECKING:
+    from hansard.model.health import SyncProgress
+
 _DONE, _FAILED, _GOING = "last-sync.json", "last-failure.json", "sync-progress.json"
 _VERIFIED = "last-verify.json"
 _CHECKED = "last-doctor.json"
 _STALE_SECONDS = 60.0
-_DONE_TO_FILES = {"reading": "read", "indexing": "indexed", "text": "searchable"}
 _T = TypeVar("_T")
 
 
@@ -72,20 +74,10 @@ def heartbeat(home: str) -> Heartbeat:
     return Heartbeat(last, last_problems(home), failed.at, failed.error)
 
 
-class SyncProgress(Struct, frozen=True):
-    """Progress of the running sync, in any process."""
-
-    phase: str  # reading, indexing, text
+class _Going(Struct, frozen=True):
+    phase: str
     files: int
     files_total: int
-
-    @property
-    def words(self) -> str:
-        """For people: 12 of 367 files read."""
-        return f"{self.files:,} of {self.files_total:,} files {_DONE_TO_FILES[self.phase]}"
-
-
-class _Going(SyncProgress, frozen=True):
     pid: int
 
 
@@ -102,13 +94,17 @@ def clear_progress(home: str) -> None:
 def sync_progress(home: str) -> SyncProgress | None:
     """Progress of a running sync; None if there is none, or only a short one."""
     noted = _load(home, _GOING, _Going)
-    if noted is None or noted.phase not in _DONE_TO_FILES or (noted.pid > 0 and not is_alive(noted.pid)):
+    if noted is None or (noted.pid > 0 and not is_alive(noted.pid)):
         return None
+    from hansard.model.health import PHASES, SyncProgress
+
     try:
         is_stale = time.time() - os.stat(os.path.join(home, _GOING)).st_mtime > _STALE_SECONDS
     except OSError:
         return None
-    return None if is_stale else SyncProgress(noted.phase, noted.files, noted.files_total)
+    if is_stale or noted.phase not in PHASES:
+        return None
+    return SyncProgress(noted.phase, noted.files, noted.files_total)
 
 
 class LastVerify(Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
 
-from hansard.storage.heartbeat import SyncProgress, clear_progress, note_progress
+from hansard.storage.heartbeat import clear_progress, note_progress
 
 if TYPE_CHECKING:
     from hansard.record.store import Record
@@ -103,6 +103,8 @@ class ProgressReporter:
         if self._home is not None and self._told - self._noted > _NOTE_SECONDS and self.progress.files_total:
             self._noted = self._told
             progress = self.progress
+            from hansard.model.health import SyncProgress
+
             note_progress(self._home, SyncProgress(progress.phase, progress.files, progress.files_total))
 
     def close(self) -> None:

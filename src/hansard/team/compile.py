@@ -15,7 +15,6 @@ from hansard.index.tokens import fold_text
 from hansard.model.names import is_handle, shown_id
 from hansard.query.compile import (
     ALL_TOKENS,
-    MEANINGS,
     Ask,
     Compiler,
     Condition,
@@ -24,6 +23,7 @@ from hansard.query.compile import (
     key_of,
 )
 from hansard.query.language import Field, Node
+from hansard.query.meanings import MEANINGS
 from hansard.query.reader import like
 from hansard.query.sessions import in_folder
 from hansard.storage.sqlite import from_json

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from hansard.config import Settings
     from hansard.engine import Hansard
     from hansard.model.files import Coverage
+    from hansard.model.health import Status
     from hansard.model.ledger import Budget
     from hansard.model.sessions import Activity, SessionPage
-    from hansard.query.health import Status
     from hansard.render.format import ProjectNames
 
 _RECENT = 10

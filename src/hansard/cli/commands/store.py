@@ -133,7 +133,7 @@ def doctor(cli: Context, fix: bool, sources: bool, yes: bool, undo: bool) -> Non
             raise UsageError("--fix and --undo cannot be used together")
         _undo_fix(cli) if undo else _fix_modes(cli, sources=sources, yes=yes)
         return
-    from hansard.query.health import Diagnosis, Finding
+    from hansard.model.health import Diagnosis, Finding
 
     try:
         with cli.reading(waits=False) as h:

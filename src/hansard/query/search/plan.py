@@ -18,7 +18,7 @@ from hansard.clients.texts import KINDS
 from hansard.errors import UsageError
 from hansard.index.text_tags import kind_mark, tool_mark
 from hansard.model.tools import MCP, OWN_SERVER
-from hansard.query.compile import SESSIONS, Compiler, Condition, folder_of, meaning_of
+from hansard.query.compile import SESSIONS, Compiler, Condition, folder_of
 from hansard.query.language import (
     And,
     Everything,
@@ -35,6 +35,7 @@ from hansard.query.language import (
     walk,
 )
 from hansard.query.language.nodes import several
+from hansard.query.meanings import meaning_of
 from hansard.query.reader import Reader
 from hansard.query.search.spellings import Spelling, Vocabulary, as_typed, begun_spellings, spellings
 

@@ -12,7 +12,7 @@ from hansard.render.terminal.tables import draw_table
 from hansard.render.text import Paint, fit, fit_path, one_line, wrap
 
 if TYPE_CHECKING:
-    from hansard.query.health import Diagnosis, NotKept, Status
+    from hansard.model.health import Diagnosis, NotKept, Status
 
 _SHOWN = 5
 _LEVELS = {"ok": ("ok", "green"), "note": ("note", "blue"), "warning": ("warning", "yellow"), "error": ("ERROR", "red")}
@@ -21,7 +21,7 @@ _LEVELS = {"ok": ("ok", "green"), "note": ("note", "blue"), "warning": ("warning
 def status_lines(
     answer: Status, moment: datetime, columns: int, paint: Paint, *, syncing: bool = False
 ) -> Iterator[str]:
-    from hansard.query.health import describe_link
+    from hansard.model.health import describe_link
 
     disk = answer.record_bytes + answer.index_bytes + answer.text_bytes
     rows = [("Store", fit_path(one_line(answer.home), columns - 12))]

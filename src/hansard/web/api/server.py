@@ -12,9 +12,9 @@ from starlette.responses import Response, StreamingResponse
 
 from hansard.background_sync import StoreState
 from hansard.model.fields import Timestamp
+from hansard.model.health import Diagnosis, Status
 from hansard.model.serialize import encoded
 from hansard.model.sessions import Tagged
-from hansard.query.health import Diagnosis, Status
 from hansard.web.api.endpoint import Endpoint
 from hansard.web.parameters import Nothing
 from hansard.web.redirect_file import LINK_SECONDS

@@ -13,8 +13,8 @@ from starlette.routing import Route
 
 from hansard.engine import index_version
 from hansard.errors import NotFound
+from hansard.model.health import Diagnosis, Finding
 from hansard.model.table import Column, Kind, Link, Table
-from hansard.query.health import Diagnosis, Finding
 from hansard.render.charts.svg import per_cent
 from hansard.render.format import ahead, clean_up, many, of_client
 from hansard.render.html.escaping import cut_line
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from hansard.engine import Hansard
     from hansard.model.files import Drift, IssueExample, IssueKind
+    from hansard.model.health import Doomed, RootStatus, Status
     from hansard.model.secrets import SecretPage
-    from hansard.query.health import Doomed, RootStatus, Status
 
 _STATUS_SECONDS = 20.0  # as long as the overview keeps it
 _CHECK_SECONDS = 60.0

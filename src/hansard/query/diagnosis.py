@@ -1,0 +1,151 @@
+"""What `hansard doctor` checks: the databases, the last sync, permissions, issues, and what newer clients write."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from hansard.model.health import Diagnosis, Finding
+from hansard.query.health import list_drift, list_issues, read_health
+from hansard.query.integrity_check import CheckedPages, check_pages, is_damaged, read_ahead
+from hansard.query.reader import Reader
+from hansard.record.database import AFTER_DAMAGE
+from hansard.sources.databases import IN_DATABASE
+from hansard.sources.roots import Root
+from hansard.storage.heartbeat import last_verify
+
+if TYPE_CHECKING:
+    from hansard.record.store import Record
+    from hansard.sources.discover import Found
+
+_SAMPLE = 256  # chunks of 256 KiB; takes a fraction of a second
+
+
+def diagnose(reader: Reader, record: Record | None, home: str, roots: Sequence[Root]) -> Diagnosis:
+    """Check the store's health, the permissions of store and sources, the issues, and what newer clients write."""
+    findings: list[Finding] = []
+    if record is None:
+        findings.append(Finding("note", "record", "not created yet: run `hansard sync`"))
+    else:
+        findings += _record_findings(record, home)
+    behind = reader.one("SELECT count(*) FROM transcripts WHERE indexed + (tail * (size - indexed)) < size")[0]
+    dirty = reader.one("SELECT count(*) FROM dirty")[0]
+    checked = {name: check_pages(home, name) for name in ("index.db", "text.db")}
+    damaged = [name for name, pages in checked.items() if is_damaged(home, name, words_only=pages is not None)]
+    findings += [Finding("error", "index", f"{name} is damaged: run `hansard rebuild`") for name in damaged]
+    if behind or dirty:
+        findings.append(Finding("note", "index", "a sync did not finish: the next one continues it"))
+    elif not damaged:
+        findings.append(Finding("ok", "index", "everything stored is indexed"))
+    findings += [
+        Finding("ok", "index", f"{name}: {_part(pages)} (`hansard verify` checks all of it)")
+        for name, pages in checked.items()
+        if pages is not None and name not in damaged
+    ]
+    findings.append(_text_finding())
+    health = read_health(reader, record, home, roots)
+    findings += _permissions(home, [(root, looked.found) for root, looked in zip(roots, health.roots, strict=True)])
+    findings += health.findings()
+    findings += [
+        Finding("warning", "database", f"{row.path}: {row.reason}; a newer version may write there")
+        for row in (record.left_out() if record is not None else ())
+        if IN_DATABASE in row.path and not row.size
+    ]
+    return Diagnosis(tuple(findings), list_issues(reader), list_drift(reader))
+
+
+def _text_finding() -> Finding:
+    """Which of the two implementations prepares texts for the full-text index."""
+    from hansard.index.tokens import is_native
+
+    if is_native():
+        return Finding("ok", "text", "the native module prepares text for the index")
+    return Finding(
+        "note",
+        "text",
+        "pure Python prepares text for the index: same result, but slower. The native module was not built, or HANSARD_PURE_PYTHON is set",
+    )
+
+
+def _record_findings(record: Record, home: str) -> Iterator[Finding]:
+    """Results of SQLite's own check or of a check of some pages, of a sample of chunks, and of the last `verify`."""
+    pages = check_pages(home, "record.db")
+    if pages is None:
+        read_ahead(os.path.join(home, "record.db"))
+    damage = record.database_damage() if pages is None else []
+    chunks, checked, total = record.sample(_SAMPLE) if not damage else ([], 0, 0)
+    yield from (Finding("error", "record", line) for line in damage)
+    yield from (Finding("error", "record", f"damaged chunk: {line}. {AFTER_DAMAGE}") for line in chunks)
+    verified = last_verify(home)
+    if verified is not None and verified.mismatches:
+        places = "1 place" if verified.mismatches == 1 else f"{verified.mismatches:,} places"
+        moment = datetime.fromtimestamp(verified.at, UTC)
+        text = f"`hansard verify` found {places} damaged on {moment:%Y-%m-%d}, first {verified.first}; `hansard verify --repair` repairs what the sources still have"
+        yield Finding("error", "record", text)
+    elif not damage and not chunks:
+        some = "all" if checked == total else f"{checked:,} of"
+        intact, everything = "the database is intact", "hansard verify"
+        if pages is not None:
+            intact, everything = _part(pages), "hansard verify --deep"
+        text = f"{intact}, and {some} {total:,} chunks match their hashes (`{everything}` checks everything)"
+        yield Finding("ok", "record", text)
+
+
+def _part(pages: CheckedPages) -> str:
+    """How much of a large database was checked, and what comes next."""
+    return f"{pages.words} match their checksums; the next run continues from there"
+
+
+def _permissions(home: str, roots: Sequence[tuple[Root, list[Found]]]) -> list[Finding]:
+    findings: list[Finding] = []
+    if os.name == "nt":
+        return findings
+    loose = []
+    for name in ("", "record.db", "index.db", "text.db"):
+        path = os.path.join(home, name)
+        try:
+            mode = stat.S_IMODE(os.stat(path).st_mode)
+        except OSError:
+            continue
+        if mode & 0o077:
+            loose.append(path)
+    if loose:
+        findings.append(
+            Finding(
+                "warning",
+                "permissions",
+                f"others can read {', '.join(loose)}: `hansard doctor --fix` closes {'it' if len(loose) == 1 else 'them'}",
+            )
+        )
+    else:
+        findings.append(Finding("ok", "permissions", "only you can read the store"))
+    for root, files in roots:
+        readable = [file.path for file in files if file.kind.value in ("main", "agent") and file.mode & 0o044]
+        if readable and _passable(root.transcripts):
+            findings.append(
+                Finding(
+                    "warning",
+                    "permissions",
+                    f"other users of this machine can read {len(readable)} transcript{'s' * (len(readable) > 1)} under {root.transcripts}"
+                    f" (e.g. {readable[0]}):"
+                    f" `hansard doctor --fix --sources`, or chmod 700 {root.path}",
+                )
+            )
+    return findings
+
+
+def _passable(path: str) -> bool:
+    """Whether other users can reach a directory: every folder above it lets them through."""
+    while True:
+        try:
+            if not stat.S_IMODE(os.stat(path).st_mode) & 0o011:
+                return False
+        except OSError:
+            return False
+        above = os.path.dirname(path)
+        if above == path:
+            return True
+        path = above
