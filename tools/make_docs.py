@@ -57,9 +57,12 @@ and CSV. Their names and types are stable; the tables of [index.db](schema.md) a
 |---|---|---|---|
 | text | `VARCHAR` | `TEXT` | as it is; what a spreadsheet would take for a formula begins with an apostrophe; control characters are left out |
 | integer | `BIGINT` | `INTEGER` | digits |
-| boolean | `BOOLEAN` | 0, 1 | `true`, `false` |
-| time | `TIMESTAMP` in UTC; null where it is unknown | `TEXT`: ISO 8601 in UTC, as `2026-05-01T10:00:00.000Z` | ISO 8601 in UTC |
-| money | `DECIMAL(38, 18)` in US dollars | `REAL` that prints as the exact number; `decimal_sum()` adds exactly | digits |
+| boolean | `BOOLEAN` | 0, 1 in expressions | `true`, `false` |
+| time | `TIMESTAMP` in UTC; null where it is unknown | `TEXT` in expressions: ISO 8601 in UTC, as `2026-05-01T10:00:00.000Z` | ISO 8601 in UTC |
+| money | `DECIMAL(38, 18)` in US dollars | `REAL` in expressions; `decimal_sum()` adds exactly | digits |
+
+What a query selects as it is, without an expression around it, has the type of the second column in its answer with both engines: in Arrow, polars and pandas times have the
+zone UTC and money is an exact decimal (with SQLite up to 15 digits).
 """
 RULES_HEAD = """\
 # Rules for risky operations

@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     import hansard.record.salvage
     import hansard.record.schema
     import hansard.record.verify
-    import hansard.sql.query
+    import hansard.sql.process
     import hansard.sql.snapshot
     import hansard.sync.importing
     import hansard.sync.verify
@@ -278,7 +278,12 @@ class Hansard(RepositoryMethods, CustodyMethods):
     def sql(self, request: model.store_requests.SqlRequest) -> model.sql.SqlResult:
         """Run a query over the public views, read-only; rows are computed while the answer is read."""
         redact = self._at_least(request.redact)
-        return hansard.sql.query.query(self.home, self.reader, lambda: self.record, request, redact)
+        redactor = (
+            None
+            if redact is None
+            else ("hansard.secrets.redactor:store_redactor", self.home, getattr(redact, "mode", "on"))
+        )
+        return hansard.sql.process.query_in_process(self.home, request, redactor)
 
     def write_sql_snapshot(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
         """Write the public views as tables of a new SQLite database."""

@@ -86,7 +86,7 @@ class Worker:
         message = self._channel.receive()
         if message is not None and message[0] is _FAILED:
             _, name, text = message
-            kind = _find(name)
+            kind = find(name)
             raise kind.__new__(kind, text)
         return message
 
@@ -112,7 +112,8 @@ class Worker:
         self.process.wait()
 
 
-def _find(name: str) -> Any:
+def find(name: str) -> Any:
+    """The object that `module:name` names."""
     module, _, attribute = name.partition(":")
     return getattr(import_module(module), attribute)
 
@@ -127,7 +128,7 @@ def main() -> None:
     with contextlib.suppress(KeyboardInterrupt, OSError):
         function, *job = channel.receive()
         try:
-            _find(function)(channel, *job)
+            find(function)(channel, *job)
         except HansardError as error:
             channel.send(_FAILED, f"{type(error).__module__}:{type(error).__qualname__}", str(error))
         except Exception as error:  # noqa: BLE001 - reported in the parent, since no one sees this process

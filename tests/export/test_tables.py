@@ -162,7 +162,7 @@ def test_without_duckdb_it_is_said_how_to_get_it(
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "duckdb", None)
     for place in (tmp_path / "new" / "out", tmp_path / "sessions.parquet"):
-        with pytest.raises(UsageError, match=r"hansard\[parquet\]"):
+        with pytest.raises(UsageError, match=r"hansard\[sql\]"):
             demo.export(None, place, format="parquet")
     assert not list(tmp_path.iterdir())
     assert demo.export(None, tmp_path / "sessions.csv", format="csv").files

@@ -94,6 +94,29 @@ def test_a_query_ends_in_time_and_few_run_at_once(client: httpx.Client, monkeypa
     assert client.get("/api/sql", params={"q": "SELECT 1 AS one"}).json()["rows"] == [{"one": 1}]
 
 
+def test_memory_is_limited(client: httpx.Client) -> None:
+    pytest.importorskip("duckdb")
+    refused = client.get("/api/sql", params={"q": "SELECT repeat('x', 4000000000) AS x", "engine": "duckdb"})
+    assert refused.status_code == 400
+    assert "needs more than 512 MiB" in refused.json()["error"]["message"]
+
+
+def test_numbers_that_fit_nowhere_are_no_error(client: httpx.Client) -> None:
+    asked = {"q": "SELECT record(1, 9223372036854775807) AS line"}
+    assert client.get("/api/sql", params=asked).json()["rows"] == [{"line": None}]
+
+
+def test_money_is_shown_as_it_is(client: httpx.Client, engine: Hansard) -> None:
+    exact = {row.key["day"]: row.cost_usd for row in engine.usage(by="day", timezone="UTC").rows}
+    rows = client.get("/api/sql", params={"question": "cost-by-day"}).json()["rows"]
+    assert rows
+    for row in rows:
+        expected = exact[row["day"]]
+        assert (
+            row["cost_usd"] is None if expected is None else str(row["cost_usd"]) == format(expected.normalize(), "f")
+        )
+
+
 @pytest.mark.parametrize(
     "attack", ["DELETE FROM usage", "SELECT * FROM sqlite_master", "ATTACH 'x' AS y", "SELECT 1; SELECT 2"]
 )

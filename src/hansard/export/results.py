@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hansard.errors import UsageError
 from hansard.export.files import NotWritten, digest_of, move_into_place, temporary_file, write_file
@@ -52,19 +52,33 @@ def _line_pieces(result: SqlResult) -> Iterator[bytes]:
 
 
 def _write_parquet(path: str, result: SqlResult) -> None:
+    from hansard.sql.parquet import ParquetWriter
+
+    writer = ParquetWriter()
     try:
-        import duckdb
-    except ImportError as error:
-        raise UsageError(
-            "Parquet needs DuckDB, which is not installed; add it with: pip install 'hansard[sql]'"
-        ) from error
-    table = result.to_arrow()
-    with temporary_file(path) as made:
-        config: dict[str, Any] = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
-        with duckdb.connect(":memory:", config=config) as db:
-            db.register("rows", table)
-            quoted = made.replace("'", "''")
-            db.execute(f"COPY \"rows\" TO '{quoted}' (FORMAT parquet, COMPRESSION zstd)").fetchall()
-        with suppress(OSError):
-            os.chmod(made, FILE_MODE)
-        move_into_place(made, path, digest_of(made))
+        with temporary_file(path) as made:
+            writer.write(made, _ArrowRows(result))
+            with suppress(OSError):
+                os.chmod(made, FILE_MODE)
+            move_into_place(made, path, digest_of(made))
+    finally:
+        writer.close()
+
+
+class _ArrowRows:
+    """An answer as DuckDB reads it, once; its times have no zone, like those of the views in Parquet."""
+
+    def __init__(self, result: SqlResult) -> None:
+        from hansard.model.arrow import stream_of
+
+        self.error: Exception | None = None
+        self._stream = stream_of(result.columns, result, None, self._keep)
+
+    def __arrow_c_schema__(self) -> object:
+        return self._stream.schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._stream.__arrow_c_stream__(requested_schema)
+
+    def _keep(self, error: Exception) -> None:
+        self.error = error

@@ -10,6 +10,7 @@ from hansard.errors import UsageError
 from hansard.lake.relations import columns_in_lake
 from hansard.lake.storage import LakeUnusable
 from hansard.lake.views import views_sql
+from hansard.model.arrow import NO_DOWNLOADS, duckdb
 from hansard.sql.view import Type
 
 if TYPE_CHECKING:
@@ -52,18 +53,10 @@ class DuckDB:
     """The views in DuckDB: what does not fit into memory goes to `scratch`."""
 
     def __init__(self, files: Files, relations: Iterable[str], scratch: str) -> None:
-        try:
-            import duckdb
-        except ImportError as error:
-            raise UsageError("DuckDB is not installed; add it with: pip install 'hansard[lake]'") from error
-        self._errors = duckdb.Error
-        self._db = duckdb.connect(
-            ":memory:",
-            config={
-                "autoinstall_known_extensions": "false",  # nothing is fetched
-                "autoload_known_extensions": "false",
-                "temp_directory": os.path.join(scratch, "spilled"),
-            },
+        engine = duckdb()
+        self._errors = engine.Error
+        self._db = engine.connect(
+            ":memory:", config={**NO_DOWNLOADS, "temp_directory": os.path.join(scratch, "spilled")}
         )
         made = set()
         for name in relations:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 Row = tuple[Any, ...]
+_INT64 = 1 << 63
 _SAMPLE = 1000  # rows that decide the types of columns where the engine does not
 
 
@@ -40,7 +41,7 @@ class SqlResult:
         names: Sequence[str],
         rows: Iterator[Row],
         *,
-        types: Sequence[str] | None = None,
+        types: Sequence[str | None] | None = None,
         limit: int | None = None,
         close: Callable[[], object] = lambda: None,
     ) -> None:
@@ -48,10 +49,14 @@ class SqlResult:
         self.truncated = False  # known when the rows have been read
         self._close = close
         self._limit = limit
-        self._head = [] if types is not None else self._sample(rows, limit)
+        known = types or [None] * len(names)
+        self._head = self._sample(rows, limit) if None in known else []
         self._rest = rows
         self._rows: list[Row] | None = None
-        found = types if types is not None else [_type_of(column) for column in _columns(self._head, len(names))]
+        self._is_begun = False
+        self._stream: Any = None
+        sample = _columns(self._head, len(names))
+        found = [kind or _type_of(cells) for kind, cells in zip(known, sample, strict=True)]
         self.columns = tuple(map(SqlColumn, _distinct(names), found))
 
     def _sample(self, rows: Iterator[Row], limit: int | None) -> list[Row]:
@@ -78,6 +83,9 @@ class SqlResult:
         if self._rows is not None:
             yield from self._rows
             return
+        if self._is_begun:
+            raise UsageError("these rows have been read already; `rows` keeps them for several readers")
+        self._is_begun = True
         with contextlib.closing(self):
             for number, row in enumerate(self._all()):
                 if self._limit is not None and number >= self._limit:
@@ -103,16 +111,21 @@ class SqlResult:
         rows = [dict(zip(names, map(json_value, row), strict=True)) for row in self.rows]
         return {"columns": self.columns, "rows": rows, "truncated": self.truncated, "engine": self.engine}
 
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The rows as an Arrow stream (PyCapsule interface), which pyarrow, polars, pandas and DuckDB read."""
-        if self._rows is None:
-            # Libraries in Rust (PyO3) call this method. When DuckDB then runs on this thread and calls back into such a library, that takes the
-            # thread for one that holds the GIL, which DuckDB has released.
-            from concurrent.futures import ThreadPoolExecutor
+    def __arrow_c_schema__(self) -> object:
+        """The types of the columns in Arrow (PyCapsule interface)."""
+        return self._arrow().schema.__arrow_c_schema__()
 
-            with ThreadPoolExecutor(1) as reading:
-                reading.submit(lambda: self.rows).result()
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows as an Arrow stream (PyCapsule interface), which pyarrow, polars, pandas and DuckDB read while they are computed."""
+        return self._arrow().__arrow_c_stream__(requested_schema)
+
+    def _arrow(self) -> Any:
+        if self._rows is not None:
+            return self.to_arrow()
+        from hansard.model.arrow import stream_of
+
+        self._stream = self._stream or stream_of(self.columns, self)
+        return self._stream
 
     def to_arrow(self) -> Any:
         """The rows as an `arro3.core.Table`; `pyarrow.table()` takes it without a copy."""
@@ -123,7 +136,13 @@ class SqlResult:
     def to_pandas(self) -> Any:
         """The rows as a pandas DataFrame."""
         pd = _library("pandas")
-        return pd.DataFrame(self.rows, columns=[column.name for column in self.columns])
+        cells = _columns(self.rows, len(self.columns))
+        return pd.DataFrame(
+            {
+                column.name: pd.Series(list(values), dtype=_pandas_type(column.type, values))
+                for column, values in zip(self.columns, cells, strict=True)
+            }
+        )
 
     def to_polars(self) -> Any:
         """The rows as a polars DataFrame."""
@@ -139,6 +158,14 @@ def _library(name: str) -> Any:
         return import_module(name)
     except ImportError as error:
         raise UsageError(f"{name} is not installed; add it with: pip install {name}") from error
+
+
+def _pandas_type(kind: str, values: tuple[Any, ...]) -> str | None:
+    """The type of a column in pandas; only object keeps decimals and integers of any size as they are."""
+    if kind == "integer" and all(value is None or -_INT64 <= value < _INT64 for value in values):
+        return "Int64" if None in values else "int64"
+    has_null = {"time": "datetime64[us, UTC]", "boolean": "boolean" if None in values else "bool", "real": "float64"}
+    return has_null.get(kind, "object")
 
 
 def json_value(value: Any) -> Any:

@@ -346,7 +346,7 @@ class SqlRequest(_Query, frozen=True, kw_only=True):
     ] = "sqlite"
     limit: Annotated[int | None, about("Return at most N rows.", ge=1)] = None
     timeout: Annotated[float, about("Stop after this many seconds; 0: never.", ge=0, metavar="SECONDS")] = 60.0
-    memory: Annotated[int, about("DuckDB may use this much memory, in MiB.", ge=64)] = 1024
+    memory: Annotated[int, about("The query may use this much memory, in MiB.", ge=64)] = 1024
     allow_external: Annotated[bool, about("Let the query read and write files, and use the network (DuckDB only).")] = (
         False
     )

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from hansard.model.arrow import arro3
+from hansard.model.arrow import DIGITS, MONEY_PLACES, arro3
 from hansard.sql.view import Column, Type
 
 BATCH = 32_768  # rows
-DIGITS, PLACES = 38, 18  # of money
 FIRST, LAST = -62_135_596_800_000, 253_402_300_799_999  # the years 1 to 9999, in ms
 
 
@@ -62,7 +61,7 @@ def _types(core: Any) -> dict[Type, Any]:
         Type.INTEGER: types.int64(),
         Type.BOOLEAN: types.bool(),
         Type.TIME: types.timestamp("us"),
-        Type.MONEY: types.decimal128(DIGITS, PLACES),
+        Type.MONEY: types.decimal128(DIGITS, MONEY_PLACES),
     }
 
 

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.errors import HansardError, UsageError
 from hansard.lazy_regex import lazy_compile
-from hansard.model.arrow import arro3
+from hansard.model.arrow import NO_DOWNLOADS
+from hansard.model.arrow import duckdb as load_duckdb
 from hansard.model.sql import Row, SqlResult, bounded
 from hansard.model.time import to_milliseconds
 from hansard.query.reader import Reader
 from hansard.sql.arrow import BATCH, FIRST, LAST, Stream, schema_of
+from hansard.sql.parameters import check_parameters
 from hansard.sql.provided import Provider
 from hansard.sql.view import OF_SESSIONS, Column, Type, View
 from hansard.sql.views import VIEWS
@@ -50,29 +52,25 @@ def query_duckdb(
     home: str, request: SqlRequest, texts: Texts, redact: Redact | None = None, sessions: frozenset[str] | None = None
 ) -> SqlResult:
     """Run a query on the index in `home`, over all sessions or some."""
-    duckdb = _duckdb()
+    duckdb = load_duckdb()
     db = duckdb.connect(":memory:", config=settings(request))
     source = Source(home, redact, sessions)
 
     def close() -> None:
-        timer.cancel()
         db.close()
         source.close()
 
-    timer = threading.Timer(request.timeout or threading.TIMEOUT_MAX, db.interrupt)
-    timer.daemon = True
     try:
         statement = _only(duckdb, db, request.query)
+        check_parameters(sorted(statement.named_parameters), request.parameters)
         for name in VIEWS:
             db.register(name, source.scan_of(VIEWS[name]))
         _teach(duckdb, db, request.query, texts)
-        if request.timeout:
-            timer.start()
-        with _told(duckdb, request, source):
+        with _told(duckdb, source):
             db.execute(statement, dict(request.parameters) or None)
         names = [name for name, *_ in db.description]
         kinds = [_kind(str(kind)) for _, kind, *_ in db.description]
-        rows = bounded(_rows(duckdb, db, request, source, kinds), request.most_bytes)
+        rows = bounded(_rows(duckdb, db, source, kinds), request.most_bytes)
         return SqlResult("duckdb", names, rows, types=kinds, limit=request.limit, close=close)
     except BaseException:
         close()
@@ -83,8 +81,7 @@ def settings(request: SqlRequest) -> dict[str, Any]:
     """How DuckDB is opened: without access to anything outside, unless that is allowed, and with limits nobody can change."""
     return {
         "enable_external_access": "true" if request.allow_external else "false",
-        "autoinstall_known_extensions": "false",  # nothing is fetched
-        "autoload_known_extensions": "false",
+        **NO_DOWNLOADS,
         "allow_community_extensions": "false",
         "python_enable_replacements": "false",  # no variables of this program
         "memory_limit": f"{request.memory}MB",
@@ -261,15 +258,6 @@ def _json(values: list[str]) -> str:
 # -- the query
 
 
-def _duckdb() -> Any:
-    try:
-        import duckdb
-    except ImportError as error:
-        raise UsageError("DuckDB is not installed; add it with: pip install 'hansard[sql]'") from error
-    arro3()
-    return duckdb
-
-
 def _only(duckdb: Any, db: Any, query: str) -> Any:
     """The one statement of a query; it must read."""
     try:
@@ -308,17 +296,11 @@ def _teach(duckdb: Any, db: Any, query: str, texts: Texts) -> None:
 
 
 @contextlib.contextmanager
-def _told(duckdb: Any, request: SqlRequest, source: Source) -> Iterator[None]:
+def _told(duckdb: Any, source: Source) -> Iterator[None]:
     try:
         yield
-    except duckdb.InterruptException:
-        raise UsageError(
-            f"the query took longer than {request.timeout:g} s: narrow it, or allow it more time (--timeout)"
-        ) from None
     except duckdb.OutOfMemoryException as error:
-        raise UsageError(
-            f"the query needs more than {request.memory} MiB: narrow it, or allow it more memory (--memory)"
-        ) from error
+        raise MemoryError from error
     except duckdb.Error as error:
         if isinstance(source.error, HansardError):
             raise source.error from None
@@ -335,10 +317,10 @@ def _message(error: Exception) -> str:
     return text
 
 
-def _rows(duckdb: Any, db: Any, request: SqlRequest, source: Source, kinds: list[str]) -> Iterator[Row]:
+def _rows(duckdb: Any, db: Any, source: Source, kinds: list[str]) -> Iterator[Row]:
     has_others = any(kind in ("text", "time", "json") for kind in kinds)
     while True:
-        with _told(duckdb, request, source):
+        with _told(duckdb, source):
             some = db.fetchmany(_FETCH)
         if not some:
             return

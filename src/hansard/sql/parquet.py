@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from hansard.errors import UsageError
-
-if TYPE_CHECKING:
-    from hansard.sql.arrow import Stream
+from hansard.model.arrow import NO_DOWNLOADS, duckdb, must_have_duckdb
 
 _SETTINGS: dict[str, Any] = {
-    "autoinstall_known_extensions": "false",  # nothing is fetched
-    "autoload_known_extensions": "false",
+    **NO_DOWNLOADS,
     "memory_limit": "256MB",
     "temp_directory": "",
     "threads": "1",  # the same rows give the same bytes
 }
 
 
+class ArrowRows(Protocol):
+    """Rows that DuckDB reads, and the error that ended this; a library reports it in its own words."""
+
+    error: Exception | None
+
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+
 class ParquetWriter:
     """Writes files; DuckDB is started at the first one, and must be installed."""
 
     def __init__(self) -> None:
-        if find_spec("duckdb") is None or find_spec("arro3") is None:
-            raise UsageError(
-                "parquet needs DuckDB and arro3, which are not installed; add them with: pip install 'hansard[parquet]'"
-            )
+        must_have_duckdb()
         self._db: Any = None
 
     def close(self) -> None:
@@ -34,12 +35,10 @@ class ParquetWriter:
             self._db.close()
             self._db = None
 
-    def write(self, path: str, rows: Stream, redaction: str = "") -> None:
+    def write(self, path: str, rows: ArrowRows, redaction: str = "") -> None:
         """Write rows to a file, whose permissions stay as they are if it exists; it says how they were redacted."""
         if self._db is None:
-            import duckdb
-
-            self._db = duckdb.connect(":memory:", config=_SETTINGS)
+            self._db = duckdb().connect(":memory:", config=_SETTINGS)
         self._db.register("rows", rows)
         about = f", KV_METADATA {{'hansard.redaction': '{redaction}'}}" if redaction else ""
         quoted = path.replace("'", "''")

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from decimal import Decimal
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -17,6 +19,7 @@ import apsw
 from hansard.errors import UsageError
 from hansard.model.sql import Row, SqlResult, bounded
 from hansard.query.reader import Reader
+from hansard.sql.parameters import UNNAMED, check_parameters
 from hansard.sql.provided import DecimalSum, Provider
 from hansard.sql.view import Column, Type
 from hansard.sql.views import VIEWS
@@ -37,7 +40,9 @@ _LIMITS = {
 }
 _TABLE_FUNCTIONS = frozenset({"json_each", "json_tree", "generate_series"})
 _FORBIDDEN = frozenset({"load_extension", "fts3_tokenizer", "fts5", "sqlite_log", "readfile", "writefile", "edit"})
-_STEPS = 50_000  # of SQLite's virtual machine between two looks at the clock: about a millisecond
+_COMPOUND = re.compile(
+    r"(?is)'(?:[^']|'')*+'|\"(?:[^\"]|\"\")*+\"|`[^`]*`|\[[^]]*\]|--[^\n]*|/\*.*?\*/|\b(union|intersect|except)\b"
+)
 _ISO = "strftime('%Y-%m-%dT%H:%M:%fZ', ({}) / 1000.0, 'unixepoch')"
 
 
@@ -45,12 +50,11 @@ def query_sqlite(
     home: str, request: SqlRequest, texts: Texts, redact: Redact | None = None, sessions: frozenset[str] | None = None
 ) -> SqlResult:
     """Run a query on the index in `home`, over all sessions or some."""
-    used = _compile(request, texts)
+    used, kinds = _compile(request, texts)
     reader = Reader(home)
     db = reader.db
     try:
         _limit(db, request.most_bytes)
-        _stop_after(db, request.timeout)
         db.execute("BEGIN")
         _create_views(reader, used, redact, sessions)
         _teach(db, texts)
@@ -62,8 +66,9 @@ def query_sqlite(
         raise
     if not names:
         raise UsageError("the query is empty")
-    rest = rows if first is None else _chain(first, rows)
-    return SqlResult("sqlite", names, bounded(rest, request.most_bytes), limit=request.limit, close=reader.close)
+    rest = bounded(rows if first is None else chain([first], rows), request.most_bytes)
+    types = [None if kind is None else _NAMES[kind] for kind in kinds]
+    return SqlResult("sqlite", names, _typed(rest, names, kinds), types=types, limit=request.limit, close=reader.close)
 
 
 def view_sql(column: Column, redact: Redact | None) -> str:
@@ -75,15 +80,13 @@ def view_sql(column: Column, redact: Redact | None) -> str:
     return f"redact({column.sql})" if redact is not None and column.is_free_text else column.sql
 
 
-def _chain(first: Row, rows: Iterator[Row]) -> Iterator[Row]:
-    yield first
-    yield from rows
-
-
-def _compile(request: SqlRequest, texts: Texts) -> set[str]:
-    """Compile a query against empty tables; gives the views that it reads."""
+def _compile(request: SqlRequest, texts: Texts) -> tuple[set[str], list[Type | None]]:
+    """Compile a query against empty tables; gives the views that it reads, and the types of columns that are a view's as they are."""
     shadow = apsw.Connection(":memory:")
     used: set[str] = set()
+    kinds: list[Type | None] = []
+    # The types of a compound SELECT are those of its first part alone.
+    is_compound = any(found[1] for found in _COMPOUND.finditer(request.query))
     # Tables that are always there; what else has a name here is a view or a common table of the query.
     built_in = {name.lower() for (name,) in shadow.execute("PRAGMA module_list")}
 
@@ -103,21 +106,28 @@ def _compile(request: SqlRequest, texts: Texts) -> set[str]:
             return apsw.SQLITE_OK
         return apsw.SQLITE_DENY
 
+    def compiled(cursor: apsw.Cursor, _sql: str, _values: Any) -> bool:
+        check_parameters(cursor.bindings_names, request.parameters)
+        kinds.extend(None if is_compound or not kind else Type(kind.lower()) for _, kind in cursor.get_description())
+        return False  # not run
+
     try:
         for view in VIEWS.values():
-            columns = ", ".join(f'"{column.name}"' for column in view.columns)
+            columns = ", ".join(f'"{column.name}" {column.type}' for column in view.columns)
             shadow.execute(f"CREATE TEMP TABLE {view.name} ({columns})")
         _teach(shadow, texts)
         _limit(shadow)
         shadow.authorizer = authorize
-        shadow.exec_trace = lambda _cursor, _sql, _values: False  # compiled, and not run
+        shadow.exec_trace = compiled
         try:
-            shadow.execute(request.query, _bound(request.parameters))
+            shadow.execute(request.query, _Lenient(request.parameters))
         except apsw.ExecTraceAbort:
             pass
+        except apsw.BindingsError:
+            raise UsageError(UNNAMED) from None
         except apsw.Error as error:
             raise _told(error, request.query) from None
-        return used
+        return used, kinds
     finally:
         shadow.close()
 
@@ -153,12 +163,6 @@ def _limit(db: apsw.Connection, most_bytes: int | None = None) -> None:
         db.limit(apsw.SQLITE_LIMIT_LENGTH, min(most_bytes, _LIMITS[apsw.SQLITE_LIMIT_LENGTH]))
 
 
-def _stop_after(db: apsw.Connection, seconds: float) -> None:
-    if seconds > 0:
-        end = time.monotonic() + seconds
-        db.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
-
-
 def _rows(db: apsw.Connection, request: SqlRequest, names: list[str], close: Callable[[], None]) -> Iterator[Row]:
     cursor = db.cursor()
 
@@ -170,25 +174,69 @@ def _rows(db: apsw.Connection, request: SqlRequest, names: list[str], close: Cal
 
     cursor.exec_trace = describe
     try:
-        yield from cursor.execute(request.query, _bound(request.parameters), can_cache=False)
-    except apsw.InterruptError:
-        raise UsageError(
-            f"the query took longer than {request.timeout:g} s: narrow it, or allow it more time (--timeout)"
-        ) from None
+        yield from cursor.execute(request.query, dict(request.parameters), can_cache=False)
+    except apsw.NoMemError:
+        raise MemoryError from None
     except apsw.Error as error:
         raise _told(error, request.query) from None
     finally:
         close()
 
 
-def _bound(parameters: Mapping[str, Any]) -> Any:
-    """Every parameter has to be given: SQLite would take a missing one for null."""
-    return _Parameters(parameters)
+class _Lenient(dict[str, Any]):
+    """Parameters without those that are missing, which are checked with their names."""
+
+    def __missing__(self, name: str) -> None:
+        return None
 
 
-class _Parameters(dict[str, Any]):
-    def __missing__(self, name: str) -> Any:
-        raise UsageError(f"parameter ${name} has no value (in a terminal: --param {name}=VALUE)")
+# -- values of columns that are a view's: the types that views promise
+
+
+def _time(value: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError:
+        return None  # not in the years 1 to 9999
+
+
+def _typed(rows: Iterator[Row], names: Sequence[str], kinds: Sequence[Type | None]) -> Iterator[Row]:
+    changes: list[tuple[int, Callable[[Any], Any]]] = []
+    for place, (name, kind) in enumerate(zip(names, kinds, strict=True)):
+        if kind in _VALUES:
+            changes.append((place, _VALUES[kind]))
+        elif kind is None and "_usd" in name:
+            changes.append((place, _without_noise))
+    if not changes:
+        return rows
+    return (_changed(row, changes) for row in rows)
+
+
+def _changed(row: Row, changes: Sequence[tuple[int, Callable[[Any], Any]]]) -> Row:
+    values = list(row)
+    for place, change in changes:
+        if values[place] is not None:
+            values[place] = change(values[place])
+    return tuple(values)
+
+
+def _without_noise(value: Any) -> Any:
+    """A computed amount with the digits that a floating-point number has for certain."""
+    return float(f"{value:.15g}") if isinstance(value, float) else value
+
+
+_VALUES: dict[Type | None, Callable[[Any], Any]] = {
+    Type.TIME: _time,
+    Type.BOOLEAN: bool,
+    Type.MONEY: lambda value: Decimal(repr(value)),
+}
+_NAMES = {
+    Type.TEXT: "text",
+    Type.INTEGER: "integer",
+    Type.BOOLEAN: "boolean",
+    Type.TIME: "time",
+    Type.MONEY: "decimal",
+}
 
 
 def _told(error: apsw.Error, query: str) -> UsageError:

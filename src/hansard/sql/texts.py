@@ -6,16 +6,17 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from hansard.clients import client_of
 from hansard.errors import NotFound
 from hansard.model.gate import release
-from hansard.thread.locate import RawLine, find_raw_line
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.model.gate import Redact
     from hansard.query.reader import Reader
     from hansard.record.store import Record
+    from hansard.thread.locate import RawLine
 
+_MOST_TRANSCRIPTS = 1 << (63 - OFFSET_BITS)
 FUNCTIONS = {
     "record": "record(transcript, byte_offset): the line that begins there, as the client wrote it",
     "message_text": "message_text(transcript, byte_offset): the texts of the message in that line",
@@ -60,6 +61,8 @@ class Texts:
         return self._released("\n\n".join(text for number, _, text in found if number == block)) or None
 
     def _texts(self, transcript: int | None, byte_offset: int | None) -> list[tuple[int, str, str]]:
+        from hansard.clients import client_of
+
         with self._lock:
             found = self._line(transcript, byte_offset)
             if found is None:
@@ -72,6 +75,10 @@ class Texts:
     def _line(self, transcript: int | None, byte_offset: int | None) -> tuple[RawLine, bytes] | None:
         if not isinstance(transcript, int) or not isinstance(byte_offset, int):
             return None
+        if not (0 <= transcript < _MOST_TRANSCRIPTS and 0 <= byte_offset <= OFFSET_MASK):
+            return None
+        from hansard.thread.locate import find_raw_line
+
         known = self._reader.one("SELECT session_id FROM transcripts WHERE id = ?", (transcript,))
         if known is None or (self._sessions is not None and known[0] not in self._sessions):
             return None

@@ -22,6 +22,7 @@ DESCRIPTION = """Any other question: a SELECT (SQLite) over sessions, turns, mes
 Examples: {"query": "SELECT tool, count(*) FROM tool_calls WHERE NOT is_copy GROUP BY 1"}; {"query": "SELECT title FROM sessions WHERE started_at >= $day", "parameters": {"day": "2026-05-01"}}"""
 
 _SECONDS = 10.0
+_MEMORY = 512  # MiB
 _MOST_BYTES = 16 << 20  # of the rows
 _LONGEST_CELL = 2_000  # characters
 _LONGEST_ROW = 3_000  # bytes
@@ -43,7 +44,9 @@ class SqlAnswer(Answer):
 def run(ask: Ask, request: SqlRows) -> SqlAnswer:
     """The first rows of the answer, in which secrets are redacted before the query sees them."""
     packer = ask.packer
-    asked = replace(request, folder=ask.folder, redact=ask.redact, timeout=_SECONDS, most_bytes=_MOST_BYTES)
+    asked = replace(
+        request, folder=ask.folder, redact=ask.redact, timeout=_SECONDS, memory=_MEMORY, most_bytes=_MOST_BYTES
+    )
     with ask.h.sql(asked) as found:
         rows = found.rows
         answer = packer.begin(SqlAnswer(scope=ask.scope, columns=[column.name for column in found.columns]))
