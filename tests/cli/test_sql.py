@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import sqlite3
 import stat
+import subprocess
 import sys
 from datetime import datetime
 from decimal import Decimal
@@ -166,6 +169,45 @@ def test_the_prompt(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
         told = converse(h, [f".plot {tmp_path}/a.svg", ".run failing", f".plot {tmp_path}/a.svg"], capsys)
         assert "nothing to plot yet" in told
         assert (tmp_path / "a.svg").exists() or "nothing to plot:" in told
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo terminals")
+def test_the_history_has_whole_statements(run: Run, tmp_path: Path) -> None:
+    """What was typed over several lines comes back as it was with one press of the arrow, in another run too."""
+    import pty
+
+    pytest.importorskip("readline")
+    run("sync")
+    up, end = "\x1b[A", "\x04"
+
+    def talk(*typed: tuple[str, str]) -> str:
+        """Type each text once the prompt before it has come; gives all that the terminal showed."""
+        main, other = pty.openpty()
+        command = [sys.executable, "-m", "hansard", "sql", "--home", str(tmp_path / "store"), "--no-sync"]
+        variables = {**os.environ, "TERM": "xterm", "NO_COLOR": "1"}
+        with subprocess.Popen(command, stdin=other, stdout=other, stderr=other, env=variables) as process:
+            os.close(other)
+            shown, place = "", 0
+            for awaited, text in typed:
+                while awaited not in shown[place:]:
+                    shown += os.read(main, 4096).decode()
+                place = shown.index(awaited, place) + len(awaited)
+                os.write(main, text.encode())
+            with contextlib.suppress(OSError):  # Linux says so when the last writer is gone
+                while piece := os.read(main, 4096):
+                    shown += piece.decode()
+            process.wait()
+        os.close(main)
+        return shown
+
+    first = (("sql> ", "SELECT 6 * 7 AS answer, -- a comment\n"), ("...> ", "2 AS two;\n"))
+    shown = talk(*first, ("rows in", ""), ("sql> ", up + "\n"), ("rows in", ""), ("sql> ", end))
+    assert len(re.findall(r"\b42 +2\b", shown)) == 2
+    shown = talk(("sql> ", up + "\n"), ("rows in", ""), ("sql> ", end))
+    assert len(re.findall(r"\b42 +2\b", shown)) == 1
+    history = tmp_path / "store" / "sql-history"
+    assert history.read_text().count("\n") == 1
+    assert stat.S_IMODE(history.stat().st_mode) == 0o600
 
 
 def test_completion_knows_views_columns_and_commands() -> None:

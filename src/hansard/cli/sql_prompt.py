@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from hansard.model.store_requests import SqlRequest
 
 _HISTORY = "sql-history"  # in the data directory
-_REMEMBERED = 1000  # lines
+_REMEMBERED = 1000  # statements
+_BREAK = "\x01"  # a line break inside a statement, in the file
 _ROWS = 200
 _HELP = """\
 .tables            list the views
@@ -56,8 +57,9 @@ class Prompt:
     def run(self) -> None:
         """Ask until the end."""
         note("hansard sql: .help for help, Ctrl-D to leave")
-        with _line_editing(self._h.home):
+        with _line_editing(self._h.home) as remember:
             while (line := self._read()) is not None:
+                remember(line)
                 if line in (".quit", ".exit"):
                     return
                 try:
@@ -141,14 +143,15 @@ def complete(text: str, word: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def _line_editing(home: str) -> Iterator[None]:
-    """Completion and history, where there is a readline."""
+def _line_editing(home: str) -> Iterator[Callable[[str], None]]:
+    """Completion and history, where there is a readline; gives what adds a statement to the history, as a whole."""
     try:
         import readline
     except ImportError:  # Windows
-        yield
+        yield lambda _: None
         return
     path = os.path.join(home, _HISTORY)
+    statements = _read_history(path)
     found: list[str] = []
 
     def completer(word: str, number: int) -> str | None:
@@ -158,16 +161,34 @@ def _line_editing(home: str) -> Iterator[None]:
             found = complete(line.lstrip(), word)
         return found[number] if number < len(found) else None
 
+    def remember(statement: str) -> None:
+        if statement and statements[-1:] != [statement]:
+            statements.append(statement)
+            readline.add_history(statement)
+
     readline.set_completer_delims(" \t\n,()=<>*+-/;'\"")
     readline.set_completer(completer)
     readline.parse_and_bind("bind ^I rl_complete" if "libedit" in (readline.__doc__ or "") else "tab: complete")
-    with contextlib.suppress(OSError):
-        readline.read_history_file(path)
-    readline.set_history_length(_REMEMBERED)
+    readline.set_auto_history(False)  # which would add each line of a statement by itself
+    for statement in statements:
+        readline.add_history(statement)
     try:
-        yield
+        yield remember
     finally:
         readline.set_completer(None)
-        with contextlib.suppress(OSError):
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, FILE_MODE))  # private from its first moment
-            readline.write_history_file(path)
+        readline.set_auto_history(True)
+        _write_history(path, statements[-_REMEMBERED:])
+
+
+def _read_history(path: str) -> list[str]:
+    with contextlib.suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
+        return [line.rstrip("\n").replace(_BREAK, "\n") for line in file]
+    return []
+
+
+def _write_history(path: str, statements: list[str]) -> None:
+    """Write a line per statement; the file is private from its first moment."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
+        with open(descriptor, "w", encoding="utf-8", errors="replace") as file:
+            file.writelines(statement.replace("\n", _BREAK) + "\n" for statement in statements)
