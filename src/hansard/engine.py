@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import hansard.export.run
     import hansard.git.notes
     import hansard.index.schema
+    import hansard.lake.build
     import hansard.lake.push
     import hansard.ledger.blocks
     import hansard.ledger.current
@@ -426,6 +427,11 @@ class Hansard(RepositoryMethods, CustodyMethods):
         """Write what changed since the last push to a lake; texts only of the projects in `opened`."""
         redact = self._at_least(request.redact)
         return hansard.lake.push.push(self.reader, self.record, self.home, request, redact, __version__)
+
+    @takes(lambda: model.store_requests.LakeBuildRequest)
+    def build_lake(self, request: model.store_requests.LakeBuildRequest) -> hansard.lake.build.LakeBuildReport:
+        """Write what changed in raw histories of other machines to a lake, on a Spark cluster; of this store only prices and the key are used."""
+        return hansard.lake.build.build(self.home, request, overrides=self.overrides, max_file=self.max_file)
 
     # -- health
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import UsageError
@@ -60,7 +62,7 @@ class Spark:
 
     def close(self) -> None:
         if self._is_ours:
-            self._session.stop()
+            stop_spark(self._session)
 
 
 def open_spark(master: str | None) -> tuple[Any, bool]:
@@ -92,6 +94,22 @@ def open_spark(master: str | None) -> tuple[Any, bool]:
     except (PySparkException, Py4JError, OSError) as error:
         place = f" with {master}" if master else ""
         raise LakeUnusable(f"Spark, which needs Java 17 or 21, does not start{place}: {first_line(error)}") from error
+
+
+def stop_spark(session: Any) -> None:
+    """Stop a session, and remove what the workers of a `local-cluster` leave beside PySpark."""
+    import pyspark
+
+    context = session.sparkContext if hasattr(session, "_jsc") else None
+    logs = None
+    if context is not None and context.master.startswith("local-cluster"):
+        folder = os.environ.get("SPARK_HOME") or os.path.dirname(pyspark.__file__)
+        logs = os.path.join(folder, "work", context.applicationId)
+    session.stop()
+    if logs is not None:
+        shutil.rmtree(logs, ignore_errors=True)
+        with suppress(OSError):  # other applications have logs there
+            os.rmdir(os.path.dirname(logs))
 
 
 def first_line(error: Exception) -> str:

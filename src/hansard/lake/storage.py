@@ -23,6 +23,7 @@ class Listed(NamedTuple):
 
     path: str
     modified: datetime
+    size: int
 
 
 class Storage(Protocol):
@@ -106,8 +107,9 @@ class Directory:
             for name in names:
                 place = os.path.join(where, name)
                 with suppress(FileNotFoundError):
-                    modified = datetime.fromtimestamp(os.stat(place).st_mtime, UTC)
-                    yield Listed(os.path.relpath(place, self.shown).replace(os.sep, "/"), modified)
+                    status = os.stat(place)
+                    modified = datetime.fromtimestamp(status.st_mtime, UTC)
+                    yield Listed(os.path.relpath(place, self.shown).replace(os.sep, "/"), modified, status.st_size)
 
     def remove(self, path: str) -> None:
         with suppress(FileNotFoundError):
@@ -169,9 +171,17 @@ class Bucket:
         try:
             for page in self._obstore.list(self._store, prefix=folder):
                 for item in page:
-                    yield Listed(item["path"], item["last_modified"])
+                    yield Listed(item["path"], item["last_modified"], item["size"])
         except Exception as error:
             raise self._told(error) from error
+
+    def folders(self) -> list[str]:
+        """The first parts of all paths."""
+        try:
+            found = self._obstore.list_with_delimiter(self._store)
+        except Exception as error:
+            raise self._told(error) from error
+        return [str(prefix).strip("/") for prefix in found["common_prefixes"]]
 
     def remove(self, path: str) -> None:
         try:

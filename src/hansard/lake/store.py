@@ -8,12 +8,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hansard.errors import NotFound
 from hansard.lake.audit import RELATIONS as OF_AUDITS
 from hansard.lake.audit import LakeAudit, count_risks
 from hansard.lake.engines import Engine, open_engine
 from hansard.lake.manifest import read_manifests
+from hansard.lake.names import PART
 from hansard.lake.relations import RELATIONS
 from hansard.lake.storage import open_storage
 from hansard.lake.usage import RELATIONS as OF_REPORTS
@@ -38,7 +40,7 @@ class LakeMachine(Struct, frozen=True):
     person: str
     table: str  # parquet, delta
     version: str  # of Hansard, at its last push
-    pushed_at: Timestamp | None  # None: its first push was interrupted
+    pushed_at: Timestamp | None  # None: its first push or build was interrupted
     sessions: int
     files: int
     bytes: int
@@ -74,16 +76,30 @@ class Lake:
         self._scratch.cleanup()
 
     def status(self) -> LakeStatus:
-        """The machines that have pushed."""
-        found = []
+        """The machines that have pushed, or were built."""
+        found: dict[str, LakeMachine] = {}
         for one in self._manifests:
+            if one.origin is not None and not one.parts:  # a former part
+                continue
+            machine = one.machine.partition(PART)[0]
             files = list(one.files())
             sessions = sum(len(part.sessions) for part in one.parts)
             size = sum(file.bytes for file in files)
-            found.append(
-                LakeMachine(one.machine, one.person, one.table, one.hansard, one.pushed_at, sessions, len(files), size)
+            known = found.get(machine)
+            if known is not None:
+                moments = [moment for moment in (one.pushed_at, known.pushed_at) if moment is not None]
+                found[machine] = replace(
+                    known,
+                    pushed_at=max(moments) if len(moments) > 1 else None,
+                    sessions=known.sessions + sessions,
+                    files=known.files + len(files),
+                    bytes=known.bytes + size,
+                )
+                continue
+            found[machine] = LakeMachine(
+                machine, one.person, one.table, one.hansard, one.pushed_at, sessions, len(files), size
             )
-        return LakeStatus(self._storage.shown, tuple(found))
+        return LakeStatus(self._storage.shown, tuple(found.values()))
 
     def engine(
         self, name: str = "duckdb", *, master: str | None = None, relations: Iterable[str] = RELATIONS

@@ -294,6 +294,26 @@ class LakePushRequest(Struct, frozen=True, kw_only=True):
     progress: Progress | None = None
 
 
+class LakeBuildRequest(Struct, frozen=True, kw_only=True):
+    """A build of a lake from raw histories: `source` has a folder for each machine, or is that of `machine`.
+
+    `person` has all of them; without, each machine is its own person. What else decides about rows is as in a push. A machine with more
+    than `unit` MiB is built in parts. `tell` gets a line about what there is to do.
+    """
+
+    source: str
+    target: str
+    machine: str | None = None
+    person: str | None = None
+    key: str | None = None
+    names: bool = False
+    opened: Sequence[str] = ()
+    redact: bool | str = "on"
+    master: str | None = None
+    unit: int = 256
+    tell: Callable[[str], None] | None = None
+
+
 LakePerson = Annotated[str | None, about("Only people whose name or pseudonym contains this.", metavar="TEXT")]
 LakeEngine = Annotated[str, about("Where it is computed.", choices=("duckdb", "spark"))]
 LakeMaster = Annotated[str | None, about("The cluster, for --engine spark: local[4], spark://HOST:PORT, yarn, ...")]

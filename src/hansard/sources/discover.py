@@ -3,6 +3,7 @@
 import os
 import stat
 import sys
+from collections.abc import Collection
 
 from msgspec import Struct
 
@@ -63,6 +64,9 @@ def discover(root: Root) -> Walk:
     walk = _Walk(root)
     if not os.path.isdir(root.path):
         walk.unreadable.append(Unreadable(printable(root.path), "the root does not exist"))
+        return walk.found, walk.unreadable, walk.left_out
+    if root.only is not None:
+        walk.named(root.only)
         return walk.found, walk.unreadable, walk.left_out
     for top in walk.tops:
         walk.top(top)
@@ -186,6 +190,14 @@ class _Walk:
             return
         if stat.S_ISREG(st.st_mode) or (kind is FileKind.DATABASE and stat.S_ISDIR(st.st_mode)):
             self._add(name, kind, st)
+
+    def named(self, paths: Collection[str]) -> None:
+        """Check files of which an earlier walk gave the paths."""
+        for path in sorted(paths):
+            kind = self.root.layout.kind_of(path)
+            if kind is not None:
+                self.loose(self.root.locate(path), path, kind)
+        self.add_journals()
 
     def add_journals(self) -> None:
         """Combine the status of databases with that of their journals, or of the files in them."""

@@ -148,6 +148,7 @@ class Root(Struct, frozen=True):
     follow_links: tuple[str, ...] = ()  # real paths of outside folders that its links may point into
     data_directory: str = ""  # Hansard's own, by its real path: never read
     skipped: frozenset[FileKind] = frozenset()  # what the user does not want to be stored
+    only: frozenset[str] | None = None  # relative paths of files: no other one is read
 
     def locate(self, relative: str) -> str:
         """The absolute path of a relative one ("projects/...", "history.jsonl")."""

@@ -48,7 +48,8 @@ class SyncRequest(Struct, frozen=True, kw_only=True):
     damaged. `reread` compares every file in full with the record, regardless of its status. `compare_bytes` limits how much is
     compared of files whose ctime alone changed (None: no limit); the rest waits for the next sync. `newest_only`
     ends a large first sync when the newest transcripts are indexed, and its report is `partial`; any other is done in full. `workers`
-    allows other processes for a large backlog; `row_workers` is how many of them make rows, None as many as pay off.
+    allows other processes for a large backlog; `row_workers` is how many of them make rows, None as many as pay off. Without `text` there
+    is no full text: only for a store that is read once and thrown away.
     """
 
     listener: Listener | None = None
@@ -60,6 +61,7 @@ class SyncRequest(Struct, frozen=True, kw_only=True):
     reread: bool = False
     compare_bytes: int | None = COMPARE_BYTES
     newest_only: bool = False
+    text: bool = True
 
 
 class ProgressReporter:

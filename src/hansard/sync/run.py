@@ -244,19 +244,20 @@ class _Run:
                 if erased:
                     trusted, checked = False, record.sizes()
             coming = sum(result.bytes for result in surveys)
-            text = TextRun(self.home, record, behind=not trusted, coming=coming, workers=request.workers)
+            if request.text:
+                text = TextRun(self.home, record, behind=not trusted, coming=coming, workers=request.workers)
             keeper = RecordWriter(
                 record,
                 self.reporter,
-                committed=text.more,
+                committed=(lambda: None) if text is None else text.more,
                 reread=request.reread,
                 compare_bytes=request.compare_bytes,
                 scratch=self.home,
             )
-            is_large = is_first and text.backlog >= newest.LARGE_BYTES
-            if not (is_large and request.newest_only):
+            is_large = is_first and text is not None and text.backlog >= newest.LARGE_BYTES
+            if text is not None and not (is_large and request.newest_only):
                 text.start()
-            if is_large:
+            if is_large and text is not None:
                 if not request.newest_only:
                     workers.start(text.backlog)
                 records = self._newest(keeper, surveys, checked, workers)
@@ -265,7 +266,8 @@ class _Run:
                     return replace(_report(surveys), **early, records=records, partial=True)
             kept = keeper.keep(surveys)
             self.late = kept.late
-            text.complete()
+            if text is not None:
+                text.complete()
             index = RowIndex(place(self.home, INDEX), record)
             try:
                 with telling(index.path):
@@ -280,7 +282,7 @@ class _Run:
                     report = self._summary(surveys, index)
             finally:
                 index.close()
-            problems = text.finish(touched, self.reporter)
+            problems = 0 if text is None else text.finish(touched, self.reporter)
         except BaseException:
             if text is not None:
                 text.abandon()

@@ -8,7 +8,7 @@ import click
 from msgspec.structs import replace
 
 from hansard.cli.commands.usage import show_budgets, show_report
-from hansard.cli.context import SLOW_SECONDS, Command, Context, Group, common, none_found, now, reads
+from hansard.cli.context import SLOW_SECONDS, Command, Context, Group, common, none_found, note, now, reads, warn
 from hansard.cli.output.progress import BytesBar
 from hansard.cli.push import lake_target, push_lake, pushed_line
 from hansard.cli.request_options import LEDGER_FILTERS, ORDER, takes
@@ -16,12 +16,14 @@ from hansard.errors import UsageError
 from hansard.model.serialize import plain
 from hansard.model.store_requests import LakeAuditRequest, LakeUsageRequest
 from hansard.model.table import Column, Kind, Table
+from hansard.render.format import many, size
 from hansard.render.terminal.tables import draw_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hansard.lake.audit import LakeAudit
+    from hansard.lake.build import LakeBuildReport
     from hansard.lake.store import LakeStatus
 
 _FILTERS = LEDGER_FILTERS.replace(" match", "")
@@ -79,6 +81,79 @@ def push(
     with cli.reading() as h, BytesBar("Pushing", after=SLOW_SECONDS) as bar:
         report = push_lake(cli, h, target, machine=machine, person=person, table=table, names=names, progress=bar)
     cli.answer(report, lambda: [pushed_line(report)])
+
+
+@lake.command(cls=Command)
+@click.argument("source")
+@_TARGET
+@click.option("--machine", metavar="NAME", help="SOURCE is the history of this machine, not a folder of machines.")
+@click.option("--person", metavar="NAME", help="Whose machines they are; by default each has the name of its machine.")
+@click.option("--names", is_flag=True, default=None, help="Write names as they are, not pseudonyms.")
+@click.option("--master", metavar="TEXT", help="The cluster: local[4], spark://HOST:PORT, yarn, ...")
+@click.option(
+    "--unit",
+    type=click.IntRange(min=1),
+    default=256,
+    show_default=True,
+    metavar="MIB",
+    help="Build a machine with more than this in parts.",
+)
+@common
+def build(
+    cli: Context,
+    source: str,
+    target: str | None,
+    machine: str | None,
+    person: str | None,
+    names: bool | None,
+    master: str | None,
+    unit: int,
+) -> None:
+    """Build the rows of many machines from copies of their histories, on a Spark cluster: what each of them would push.
+
+    SOURCE is a directory or an object store with a folder for each machine, which has roots such as copies of ~/.claude in it. What was
+    built and has not changed is left, also after a build that was interrupted. Rows of machines that are gone from SOURCE stay.
+
+    Examples:
+      hansard lake build /srv/histories s3://team-bucket/hansard --master spark://head:7077
+      hansard lake build /srv/histories/laptop /mnt/team/hansard --machine laptop
+      hansard lake build s3://backups/agents --names
+    """
+    settings = cli.settings()
+    known = settings.lake
+    with cli.engine(settings) as h:
+        report = h.build_lake(
+            source=source,
+            target=lake_target(cli, target),
+            machine=machine,
+            person=person,
+            key=known.get("key"),
+            names=bool(known.get("names") if names is None else names),
+            opened=settings.open_projects,
+            redact=settings.redact_outgoing,
+            master=master,
+            unit=unit,
+            tell=note,
+        )
+    for line in report.unreadable:
+        warn(f"not read: {line}")
+    for line in report.failed:
+        warn(f"not built: {line}")
+    for name in report.empty:
+        warn(f"{name}: no history of a known client")
+    cli.answer(report, lambda: [_built(report)])
+    if report.failed:
+        raise click.exceptions.Exit(1)
+
+
+def _built(report: LakeBuildReport) -> str:
+    rate = report.read / 1e6 / report.cpu_seconds if report.cpu_seconds else 0
+    done = f"{many(report.built, 'unit')} built, {report.unchanged:,} unchanged, {len(report.failed):,} failed"
+    return (
+        f"{many(report.machines, 'machine')}: {done}; {many(report.sessions, 'session')}, {many(report.rows, 'row')},"
+        f" {size(report.bytes)} from {size(report.read)}, {report.seconds:.1f} s"
+        f" ({report.cpu_seconds:.1f} s of CPU time, {rate:.1f} MB/s for each core)"
+    )
 
 
 @lake.command(cls=Command)
