@@ -64,7 +64,7 @@ def test_what_leaves_is_redacted_unless_the_command_says_otherwise(run: Run, wor
     assert TOKEN in run(*words).stdout
 
 
-@pytest.mark.parametrize("form", ["html", "markdown", "json", "jsonl", "csv", "traces", "atif"])
+@pytest.mark.parametrize("form", ["html", "markdown", "json", "jsonl", "csv", "traces", "atif", "bulk"])
 def test_an_export_says_how_many_secrets_it_replaced(run: Run, tmp_path: Path, form: str) -> None:
     to = tmp_path / "out"
     done = run("export", SESSION, "--format", form, "--to", str(to))
@@ -75,7 +75,12 @@ def test_an_export_says_how_many_secrets_it_replaced(run: Run, tmp_path: Path, f
     texts = [path.read_text() for path in to.rglob("*") if path.is_file() and path.name[0] != "."]
     assert not any(TOKEN in text for text in texts)
     if form != "csv":
-        says = {"html": "Redacted: 1 secret", "markdown": "Redacted: 1 secret", "traces": "Redacted: 1 secret"}
+        says = {
+            "html": "Redacted: 1 secret",
+            "markdown": "Redacted: 1 secret",
+            "traces": "Redacted: 1 secret",
+            "bulk": "Redacted: 1 secret",
+        }
         assert any(says.get(form, '"redacted_secrets":') in text for text in texts)
     again = run("export", SESSION, "--format", form, "--to", str(to), "--no-redact")
     assert "redacted" not in again.stdout

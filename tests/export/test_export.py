@@ -25,7 +25,7 @@ from hansard.export.manifest import LOCK, NAME
 from tests.cli.conftest import OTHER, SESSION, said, write_log
 from tests.export.conftest import tree_of
 
-FOLDERS = ("html", "markdown", "json", "jsonl", "csv", "parquet", "atif", "traces", "otlp")
+FOLDERS = ("html", "markdown", "json", "jsonl", "csv", "parquet", "atif", "traces", "otlp", "bulk")
 
 
 @pytest.mark.parametrize("form", FOLDERS)

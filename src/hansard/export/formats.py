@@ -22,7 +22,9 @@ DRAWN = ("html", "markdown", "json", "jsonl")
 SHARED = ("atif", "traces", "otlp")
 """Formats for other people's tools."""
 TABULAR = ("csv", "parquet")
-FORMATS = (*DRAWN, *TABULAR, *SHARED)
+SEARCHED = ("bulk",)
+"""Formats for search engines."""
+FORMATS = (*DRAWN, *TABULAR, *SHARED, *SEARCHED)
 LINES = ("jsonl", "otlp")
 """Formats that may have many sessions in one file."""
 ENDINGS = {
@@ -35,6 +37,7 @@ ENDINGS = {
     "atif": (".atif.json", ".json"),
     "traces": (".trace.jsonl", ".jsonl"),
     "otlp": (".otlp.jsonl", ".jsonl"),
+    "bulk": (".bulk.ndjson",),
 }
 # No type that a browser would run when the file is opened.
 _PICTURES = {
@@ -88,7 +91,7 @@ def draw(
         from hansard.render import atif
 
         yield from atif.pieces(thread, None if keep is None else partial(_kept, keep=keep))
-    elif form in SHARED:
+    elif form in (*SHARED, *SEARCHED):
         yield from import_module(f"hansard.render.{form}").lines(thread)
     elif form == "json":
         from hansard.render.document import pieces
@@ -102,7 +105,7 @@ def draw(
 
 def not_included(form: str) -> tuple[str, ...]:
     """What a format leaves out; empty for Hansard's own."""
-    if form not in SHARED:
+    if form not in (*SHARED, *SEARCHED):
         return ()
     found: tuple[str, ...] = import_module(f"hansard.render.{form}").NOT_INCLUDED
     return found

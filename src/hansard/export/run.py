@@ -65,7 +65,7 @@ def export(
     refuse_roots(to, [*own, *(root.path for root in store.record.roots())])
     if request.tables and found not in formats.TABULAR:
         raise UsageError(f"tables are exported as {' or '.join(formats.TABULAR)}, not as {found}")
-    if request.prune and found in formats.TABULAR:
+    if request.prune and found in (*formats.TABULAR, *formats.SEARCHED):
         raise UsageError("prune is for folders with a file for each session")
     if not chosen and not whole:
         raise NotFound("no sessions to export")
@@ -77,6 +77,10 @@ def export(
             from hansard.export.tabular import export_tables
 
             return export_tables(work, chosen, request.tables, whole=whole, progress=request.progress)
+        if found in formats.SEARCHED:
+            from hansard.export.bulk import export_bulk
+
+            return export_bulk(work, chosen, request.progress)
         return work.sessions(chosen, prune=request.prune, progress=request.progress)
 
     if work.single:
@@ -303,6 +307,11 @@ class Export:
             self.manifest.save()
             self._saved_at = time.monotonic()
 
+    def note_removed(self, path: str) -> None:
+        """Record that a file is gone."""
+        self._note(path, self.manifest.files[path].session_id or None, "removed")
+        del self.manifest.files[path]
+
     def _write(self, path: str, session_id: str, fingerprint: str, pieces: Iterator[bytes]) -> None:
         count_anew(self.store.redact)
         file = write_file(self.manifest.where(path), pieces)
@@ -356,8 +365,7 @@ class Export:
                 continue
             with suppress(FileNotFoundError):
                 os.unlink(place)
-            self._note(path, written.session_id, "removed")
-            del self.manifest.files[path]
+            self.note_removed(path)
             with suppress(OSError):
                 if "/" in path:
                     os.rmdir(os.path.dirname(place))

@@ -25,7 +25,7 @@ from hansard.model.requests import (
 if TYPE_CHECKING:
     from hansard.model.sessions import Session  # noqa: TC004 - msgspec does not evaluate the annotation
 
-EXPORT_FORMATS = ("html", "markdown", "json", "jsonl", "csv", "parquet", "atif", "traces", "otlp")
+EXPORT_FORMATS = ("html", "markdown", "json", "jsonl", "csv", "parquet", "atif", "traces", "otlp", "bulk")
 FREE_KINDS = ("transcript", "subagent", "tool_result", "file_history", "paste", "todo", "shell")
 Progress = Callable[[int, int], None]  # done, total
 
