@@ -72,7 +72,7 @@ def test_figures_leave_the_machine_and_evidence_does_not(pushed: tuple[Hansard, 
 def test_what_cannot_be_counted_is_said(pushed: tuple[Hansard, Path]) -> None:
     with Lake(str(pushed[1])) as lake:
         wrong: list[tuple[dict[str, Any], str]] = [
-            ({"by": "model"}, "cannot group by 'model'"),
+            ({"by": "model"}, "cannot group operations by 'model'"),
             ({"min_severity": "fatal"}, "'fatal' is not a severity"),
         ]
         for asked, words in wrong:

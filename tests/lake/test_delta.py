@@ -40,6 +40,19 @@ def test_the_rows_of_files(machines: dict[str, Hansard], tmp_path: Path) -> None
     assert deltalake.DeltaTable(tmp_path / "delta" / "delta" / "usage_lines").version() == version
 
 
+def test_its_size_is_that_of_the_files(machines: dict[str, Hansard], tmp_path: Path) -> None:
+    """Of each machine; what another one has does not count."""
+    push(machines["bob"], tmp_path, "laptop-2", table="delta")
+    report = push(machines["ann"], tmp_path, "laptop", table="delta")
+    assert report.rows
+    with Lake(str(tmp_path)) as lake:
+        known = {one.machine: one.bytes for one in lake.status().machines}
+    assert 0 < report.bytes < known["laptop"]  # which has its prices too
+    assert sum(known.values()) == sum(
+        path.stat().st_size for path in (tmp_path / "delta").glob("*/month=*/part=*/*.parquet")
+    )
+
+
 def test_two_machines_commit_at_once(machines: dict[str, Hansard], tmp_path: Path) -> None:
     homes = {machine: (machines[machine].home, machines[machine].roots[0].path) for machine in ("ann", "bob")}
     errors: list[Exception] = []

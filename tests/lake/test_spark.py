@@ -11,7 +11,7 @@ from hansard.engine import Hansard
 from hansard.lake.storage import LakeUnusable
 from hansard.lake.store import Lake
 from tests.lake.test_push import push
-from tests.lake.test_usage import check_figures, push_twice
+from tests.lake.test_usage import check_figures, check_question, push_twice
 from tests.recordings import History
 
 pytest.importorskip("duckdb")
@@ -44,3 +44,14 @@ def test_places_with_hostile_names(hard: tuple[Hansard, str], tmp_path: Path) ->
         assert engine.rows("SELECT machine FROM pushed_machines WHERE person = ?", ["ann"]) == [("laptop",)]
         with pytest.raises(LakeUnusable, match=r"Spark: .*nothing"):
             engine.rows("SELECT nothing FROM pushed_machines")
+
+
+def test_named_questions(hard: tuple[Hansard, str], tmp_path: Path) -> None:
+    """The same SQL, with the same parameters."""
+    projects = tuple({one.project for one in hard[0].sessions(limit=None, debris=True).sessions})
+    push(hard[0], tmp_path, opened=projects, redact="off")
+    with Lake(str(tmp_path)) as lake:
+        engine = lake.engine("spark")
+        for name in ("cost-by-day", "churned-files", "compactions-by-project", "sessions-of-file"):
+            check_question(name, hard[0], engine)
+        assert engine.rows("SELECT '$x', $x + 1", {"x": 1}) == [("$x", 2)]

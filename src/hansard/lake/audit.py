@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from hansard.errors import UsageError
-from hansard.lake.dimensions import LakeDimensions
+from hansard.lake.dimensions import RiskDimensions
 from hansard.lake.usage import conditions
 from hansard.ledger.report import key_function, names_of
 from hansard.model.audit import SEVERITIES
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 RELATIONS = ("risks", "tool_calls", "usage_lines", "sessions", "transcripts")
 """What counts are made of."""
-DIMENSIONS = tuple(
-    "total rule severity outcome hour day week month session project group client person machine".split()
-)
 
 
 class LakeAudit(Struct, frozen=True):
@@ -40,7 +37,7 @@ def count_risks(engine: Engine, request: LakeAuditRequest, groups: Groups = Mapp
     if request.min_severity not in SEVERITIES:
         raise UsageError(f"{request.min_severity!r} is not a severity; choose one of {', '.join(SEVERITIES)}")
     by = names_of(request.by)
-    dimensions = LakeDimensions(engine, find_zone(request.timezone), groups).make(by, DIMENSIONS)
+    dimensions = RiskDimensions(engine, find_zone(request.timezone), groups).make(by)
     columns = list(dict.fromkeys(("severity", *(column for item in dimensions for column in item.columns))))
     where, values = conditions(request, ("project", "person", "rule"))
     grave = SEVERITIES[: SEVERITIES.index(request.min_severity) + 1]

@@ -68,6 +68,16 @@ class Delta:
         )
         return File(view, f"{FOLDER}/{view}", count, 0)
 
+    def sizes(self, view: str) -> dict[str, int]:
+        """The bytes of this machine's parts: the writer does not say how much it wrote."""
+        actions = self._delta.DeltaTable(f"{self._folder}/{view}").get_add_actions(flatten=True)
+        found: dict[str, int] = {}
+        for name, size in zip(actions.column("partition.part"), actions.column("size_bytes"), strict=True):
+            machine, part = name.as_py()[: len(self._machine) + 1], name.as_py()[len(self._machine) + 1 :]
+            if machine == f"{self._machine}-":
+                found[part] = found.get(part, 0) + size.as_py()
+        return found
+
     def drop(self, view: str, part: str) -> None:
         """Remove the rows of a part."""
         table = f"{self._folder}/{view}"

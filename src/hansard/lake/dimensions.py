@@ -2,47 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ClassVar, cast
 
-from hansard.errors import UsageError
+from hansard.index.schema import QUARTER
 from hansard.lake.names import PART
-from hansard.lake.views import QUARTER
-from hansard.ledger.dimensions import MAIN, Dimension, group_of, hour_key, week_key
+from hansard.ledger.dimensions import Dimension, Dimensions, group_of, hour_key, week_key
 from hansard.model.calendar import QUARTERS_PER_DAY, day_of
+from hansard.model.requests import DIMENSIONS
 
 if TYPE_CHECKING:
     from hansard.lake.engines import Engine
     from hansard.ledger.dimensions import Groups
     from hansard.model.calendar import Zone
+    from hansard.query.reader import Reader
 
-_PLAIN = frozenset({"model", "project", "client", "branch", "person", "rule", "severity", "outcome"})
+_MORE = {
+    "person": "people who pushed, or whose machines were built",
+    "machine": "machines",
+    "rule": "rules of `hansard audit`",
+    "severity": "high, medium, low",
+    "outcome": "what became of the operation",
+}
 
 
-class LakeDimensions:
-    """Makes the dimensions of one report."""
+def _offer(names: str) -> Mapping[str, str]:
+    return MappingProxyType({name: (DIMENSIONS | _MORE)[name] for name in names.split()})
+
+
+class LakeDimensions(Dimensions):
+    """Makes the dimensions of a report about usage."""
+
+    offered: ClassVar[Mapping[str, str]] = _offer(
+        "total hour day week month session project group model client agent branch person machine"
+    )
 
     def __init__(self, engine: Engine, zone: Zone, groups: Groups) -> None:
-        self._engine = engine
-        self._zone = zone
-        self._groups = groups
+        super().__init__(cast("Reader", engine), {}, zone, None, groups)  # they ask for rows only
 
-    def make(self, by: Sequence[str], known: Sequence[str]) -> tuple[Dimension, ...]:
-        """Those with these names, which must be known."""
-        if len(set(by)) < len(by):
-            raise UsageError("each dimension can be given only once")
-        for name in by:
-            if name not in known:
-                raise UsageError(f"cannot group by {name!r}; choose one of {', '.join(known)}")
-        return tuple(self._dimension(name) for name in by if name != "total")
-
-    def _dimension(self, name: str) -> Dimension:
-        if name in _PLAIN:
-            return Dimension(name, (name,), lambda value: value or None)
-        made: Dimension = getattr(self, f"_{name}")()
-        return made
-
-    def _timed(self, name: str, key: Callable[[int, int], str]) -> Dimension:
+    def _local_time(self, name: str, key: Callable[[int, int], str]) -> Dimension:
         """A dimension by the local quarter of an hour, and how many of these local time is ahead of UTC."""
 
         def of(began: int) -> str | None:
@@ -55,42 +54,60 @@ class LakeDimensions:
         return Dimension(name, ("quarter_began",), of)
 
     def _hour(self) -> Dimension:
-        return self._timed("hour", lambda local, shift: hour_key(local // 4, shift))
+        return self._local_time("hour", lambda local, shift: hour_key(local // 4, shift))
 
     def _day(self) -> Dimension:
-        return self._timed("day", lambda local, _: day_of(local // QUARTERS_PER_DAY).isoformat())
+        return self._local_time("day", lambda local, _: day_of(local // QUARTERS_PER_DAY).isoformat())
 
     def _week(self) -> Dimension:
-        return self._timed("week", lambda local, _: week_key((local // QUARTERS_PER_DAY + 3) // 7))
+        return self._local_time("week", lambda local, _: week_key((local // QUARTERS_PER_DAY + 3) // 7))
 
     def _month(self) -> Dimension:
-        return self._timed("month", lambda local, _: day_of(local // QUARTERS_PER_DAY).isoformat()[:7])
+        return self._local_time("month", lambda local, _: day_of(local // QUARTERS_PER_DAY).isoformat()[:7])
 
     def _session(self) -> Dimension:
         known = {
             row[0]: {"title": row[1] or "", "project": row[2]}
-            for row in self._engine.rows("SELECT session_id, title, project FROM session_places")
+            for row in self._reader.rows("SELECT session_id, title, project FROM session_places")
         }
         return Dimension("session", ("session_id",), lambda key: key or None, lambda key: known.get(key or "", {}))
 
     def _group(self) -> Dimension:
-        if not self._groups:
-            raise UsageError(
-                "no group is set: to set one, add for example [groups] and below it"
-                ' webshop = ["shop-api", "shop-web"] to the configuration, config.toml'
-            )
+        self._require_groups()
         return Dimension("group", ("project",), lambda project: group_of(project, self._groups) if project else None)
-
-    def _agent(self) -> Dimension:
-        known = {
-            (row[0], row[1]): row[2]
-            for row in self._engine.rows("SELECT session_id, agent_id, agent_type FROM agents WHERE agent_type <> ''")
-        }
-
-        def key(session_id: str, agent_id: str) -> str:
-            return known.get((session_id, agent_id)) or "subagent" if agent_id else MAIN
-
-        return Dimension("agent", ("session_id", "agent_id"), key)
 
     def _machine(self) -> Dimension:
         return Dimension("machine", ("machine",), lambda machine: machine.partition(PART)[0])
+
+    def _column(self, name: str) -> Dimension:
+        return Dimension(name, (name,), lambda value: value or None)
+
+    def _model(self) -> Dimension:
+        return self._column("model")
+
+    def _project(self) -> Dimension:
+        return self._column("project")
+
+    def _client(self) -> Dimension:
+        return self._column("client")
+
+    def _person(self) -> Dimension:
+        return self._column("person")
+
+
+class RiskDimensions(LakeDimensions):
+    """Makes the dimensions of counts of risky operations."""
+
+    offered: ClassVar[Mapping[str, str]] = _offer(
+        "total rule severity outcome hour day week month session project group client person machine"
+    )
+    counted: ClassVar[str] = "operations"
+
+    def _rule(self) -> Dimension:
+        return self._column("rule")
+
+    def _severity(self) -> Dimension:
+        return self._column("severity")
+
+    def _outcome(self) -> Dimension:
+        return self._column("outcome")

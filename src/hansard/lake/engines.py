@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hansard.errors import UsageError
 from hansard.lake.relations import columns_in_lake
 from hansard.lake.storage import LakeUnusable
-from hansard.lake.views import views_sql
+from hansard.lake.views import VIEWS_SQL
 from hansard.model.arrow import NO_DOWNLOADS, duckdb
+from hansard.sql.duckdb import quote_at
 from hansard.sql.view import Type
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 ENGINES = ("duckdb", "spark")
 Files = Callable[[str], list[str]]
 """The files with a relation's rows, as the engine finds them."""
+Values = Sequence[Any] | Mapping[str, Any]
 _DUCKDB = {
     Type.TEXT: "VARCHAR",
     Type.INTEGER: "BIGINT",
@@ -31,7 +33,8 @@ _DUCKDB = {
 class Engine(Protocol):
     """Runs SQL over the views."""
 
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]: ...
+    def rows(self, sql: str, values: Values = ()) -> list[Row]:
+        """The rows of a query; `values` are those of each `?` or, by name, of each `$name` in it."""
 
     def close(self) -> None: ...
 
@@ -69,12 +72,13 @@ class DuckDB:
                 sql += f" UNION ALL BY NAME SELECT * FROM read_parquet([{listed}], union_by_name=true, hive_partitioning=false)"
             self.rows(f"CREATE VIEW pushed_{name} AS {sql})")
             made.add(name)
-        for name, sql in possible_views("duckdb", made):
+        for name, sql in possible_views(made):
             self.rows(f"CREATE VIEW {name} AS {sql}")
 
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+    def rows(self, sql: str, values: Values = ()) -> list[Row]:
+        given = dict(values) if isinstance(values, Mapping) else list(values)
         try:
-            return list(self._db.execute(sql, list(values) or None).fetchall())
+            return list(self._db.execute(quote_at(duckdb(), sql), given or None).fetchall())
         except self._errors as error:
             raise LakeUnusable(f"DuckDB: {str(error).strip().splitlines()[0]}") from error
 
@@ -82,12 +86,12 @@ class DuckDB:
         self._db.close()
 
 
-def possible_views(engine: str, made: set[str]) -> Iterable[tuple[str, str]]:
+def possible_views(made: set[str]) -> Iterable[tuple[str, str]]:
     """The views of which everything that they read is there."""
     import re
 
     there = {f"pushed_{name}" for name in made}
-    for name, sql in views_sql(engine).items():
+    for name, sql in VIEWS_SQL.items():
         read = set(re.findall(r"(?:FROM|JOIN) ([a-z_]+)", sql))
         if read <= there:
             there.add(name)

@@ -193,6 +193,8 @@ class Pusher:
             if progress is not None:
                 progress(done, total)
         parts["-0"] = self._write_machine(sink)
+        if self._table == "delta":
+            self._measure(sink, parts)
         self._save(parts, former, replaced, datetime.now(UTC), clean_up=True)
         pushed = [id_ for id_, one in known.items() if not is_same or before.get(id_) != one.state]
         return LakeReport(
@@ -210,6 +212,20 @@ class Pusher:
             ),
             seconds=time.perf_counter() - began,
         )
+
+    def _measure(self, sink: Any, parts: dict[str, Part]) -> None:
+        """Note how large the written files of Delta tables are."""
+        new, self._written = {id(file) for file in (*self._written, *parts["-0"].files)}, []
+        written = [file for part in parts.values() for file in part.files if id(file) in new]
+        sizes = {view: sink.sizes(view) for view in {file.view for file in written}}
+        for name, part in parts.items():
+            files = list(part.files)
+            for number, file in enumerate(files):
+                if id(file) in new:
+                    size = sizes[file.view].get(name.removeprefix("-"), 0)
+                    files[number] = msgspec.structs.replace(file, bytes=size)
+                    self._written += [files[number]] if part.month else []  # the machine's own are not counted
+            parts[name] = msgspec.structs.replace(part, files=tuple(files))
 
     def _known(self, states: Mapping[str, str]) -> dict[str, Known]:
         found: dict[str, Any] = {

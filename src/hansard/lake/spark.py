@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from hansard.lake.storage import LakeUnusable
 from hansard.sql.view import Type
 
 if TYPE_CHECKING:
-    from hansard.lake.engines import Files
+    from hansard.lake.engines import Files, Values
     from hansard.model.sql import Row
 
 _TYPES = {
@@ -27,7 +27,12 @@ _TYPES = {
     Type.TIME: "timestamp_ntz",
     Type.MONEY: "decimal(38, 18)",
 }
+_OTHERWISE = re.compile(r"'[^']*'|\"[^\"]*\"|\$(?P<name>\w+)|\bvarchar\b(?!\s*\()", re.IGNORECASE)
+"""What other engines write in another way: `$name` for a parameter, VARCHAR without a length. Quoted text is passed over."""
+_LOCAL_PARTITIONS = 8  # of a shuffle; Spark's 200 are for clusters
 _SETTINGS = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "true",  # as in standard SQL
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -48,21 +53,29 @@ class Spark:
             frame = reader.parquet(*paths) if paths else self._session.createDataFrame([], schema)
             frame.createOrReplaceTempView(f"pushed_{name}")
             made.add(name)
-        for name, sql in possible_views("spark", made):
+        for name, sql in possible_views(made):
             self._session.sql(sql).createOrReplaceTempView(name)
 
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+    def rows(self, sql: str, values: Values = ()) -> list[Row]:
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 
         try:
-            return [tuple(row) for row in self._session.sql(sql, args=list(values) or None).collect()]
+            given: Any = dict(values) if isinstance(values, Mapping) else list(values)
+            sql = _OTHERWISE.sub(_in_spark, sql)
+            return [tuple(row) for row in self._session.sql(sql, args=given or None).collect()]
         except (PySparkException, Py4JError) as error:
             raise LakeUnusable(f"Spark: {first_line(error)}") from error
 
     def close(self) -> None:
         if self._is_ours:
             stop_spark(self._session)
+
+
+def _in_spark(found: re.Match[str]) -> str:
+    if found["name"]:
+        return f":{found['name']}"
+    return "STRING" if found[0].lower() == "varchar" else found[0]
 
 
 def open_spark(master: str | None) -> tuple[Any, bool]:
@@ -87,6 +100,7 @@ def open_spark(master: str | None) -> tuple[Any, bool]:
         master = master or os.environ.get("MASTER") or "local[*]"
         builder = builder.master(master)
         if master.startswith("local"):
+            builder = builder.config("spark.sql.shuffle.partitions", _LOCAL_PARTITIONS)
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     try:

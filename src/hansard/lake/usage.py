@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 RELATIONS = ("usage_lines", "sessions", "transcripts", "agents", "rates", "machines")
 """What reports read."""
-DIMENSIONS = tuple("total hour day week month session project group model client agent branch person machine".split())
 _RATES = f"SELECT id, {RATE_COLUMNS} FROM current_rates ORDER BY id".replace("source", "source_of_price")
 
 
@@ -50,7 +49,7 @@ class LakeLedger(Ledger):
         self._unpriced: dict[str, int] = {}
 
     def dimensions(self, by: tuple[str, ...]) -> tuple[Dimension, ...]:
-        return LakeDimensions(self._engine, self.zone, self._groups).make(by, DIMENSIONS)
+        return LakeDimensions(self._engine, self.zone, self._groups).make(by)
 
     def sums(self, dimensions: tuple[Dimension, ...]) -> dict[RowKey, Sums]:
         columns = list(dict.fromkeys(column for item in dimensions for column in item.columns))

@@ -6,14 +6,22 @@ it count, and those of the others are copies. Every view has the machine and the
 
 from __future__ import annotations
 
-import re
-
+from hansard.index.schema import QUARTER
 from hansard.lake.relations import RISK_COLUMNS
-from hansard.sql.merging import USAGE_LINES, merged_usage, session_homes
+from hansard.sql.merging import (
+    RATE_OF_LINE,
+    SESSION_FIGURES,
+    TOOL,
+    USAGE_LINES,
+    WRITTEN_5M,
+    columns_from,
+    file_changes,
+    merged_usage,
+    session_homes,
+)
 from hansard.sql.tables import OTHERS
 from hansard.sql.views import VIEWS
 
-QUARTER = 900_000  # milliseconds, as in the index's sums
 _KEY = "model, service_tier, speed, inference_geo"
 _LINES = ", ".join(f"u.{column.name}" for column in USAGE_LINES.columns)
 
@@ -23,22 +31,16 @@ SELECT row_number() OVER (ORDER BY {_KEY}, since, above, rate) AS id, ranked.* F
     FROM pushed_rates r JOIN pushed_machines m ON m.machine = r.machine
 ) ranked WHERE place = 1"""
 
-_WRITTEN_5M = (
-    "u.cache_write_5m_tokens + greatest(0, u.cache_write_tokens - u.cache_write_5m_tokens - u.cache_write_1h_tokens)"
-)
-_PROMPT = "u.input_tokens + u.cache_read_tokens + greatest(u.cache_write_tokens, u.cache_write_5m_tokens + u.cache_write_1h_tokens)"
-_APPLIES = f"""r.model = u.model AND r.service_tier = u.service_tier AND r.speed = u.speed AND r.inference_geo = u.inference_geo
-    AND u.ts >= r.since AND u.ts < r.until AND {_PROMPT} > r.above AND {_PROMPT} <= r.upto"""
 # Names of the figures are those of `charges` in the index, so that the ledger's sums apply.
 _CHARGES = f"""
 SELECT u.machine, u.person, {_LINES}, u.ts, u.ts - u.ts % {QUARTER} AS quarter_began, h.project, h.client, coalesce(r.id, 0) AS rate, r.priced_as,
     CAST(CASE WHEN u.recorded_billionths >= 0 THEN 1 ELSE 0 END AS BIGINT) AS has_recorded, CAST(1 AS BIGINT) AS messages,
     CAST(CASE WHEN u.final_output_tokens < u.output_tokens THEN 1 ELSE 0 END AS BIGINT) AS lower_bounds,
-    u.input_tokens AS input, u.output_tokens AS output, u.cache_read_tokens AS cache_read, {_WRITTEN_5M} AS cache_write_5m,
+    u.input_tokens AS input, u.output_tokens AS output, u.cache_read_tokens AS cache_read, {WRITTEN_5M} AS cache_write_5m,
     u.cache_write_1h_tokens AS cache_write_1h, greatest(u.recorded_billionths, 0) AS recorded,
     CAST(CASE WHEN u.is_progress_only THEN 1 ELSE 0 END AS BIGINT) AS progress_only, u.ts AS first_ts, u.ts AS last_ts,
-    substring(u.first_call, 20) AS tool
-FROM merged_usage u LEFT JOIN session_places h ON h.session_id = u.session_id LEFT JOIN current_rates r ON {_APPLIES}"""
+    {TOOL} AS tool
+FROM merged_usage u LEFT JOIN session_places h ON h.session_id = u.session_id LEFT JOIN current_rates r ON {RATE_OF_LINE}"""
 
 
 def _price(name: str) -> str:
@@ -75,22 +77,11 @@ FROM charges GROUP BY session_id"""
 _COSTS = """
 SELECT session_id, sum(cost_usd) AS cost_usd, CAST(count(CASE WHEN cost_usd IS NULL THEN 1 END) AS BIGINT) AS unpriced_messages
 FROM usage GROUP BY session_id"""
-_FROM_USAGE = {
-    "messages": "coalesce(u.api_messages, 0) + x.messages - x.api_messages",
-    **{
-        name: f"coalesce(u.{name}, 0)"
-        for name in "input_tokens output_tokens cache_read_tokens cache_write_tokens api_messages lower_bound_messages".split()
-    },
-    "cost_usd": "CASE WHEN u.api_messages IS NULL THEN 0 ELSE k.cost_usd END",
-}
+_FROM_USAGE = {**SESSION_FIGURES, "cost_usd": "CASE WHEN u.api_messages IS NULL THEN 0 ELSE k.cost_usd END"}
 
 
 def _columns(view: str, alias: str, others: dict[str, str] | None = None) -> str:
-    others = others or {}
-    return ", ".join(
-        f"{others[column.name]} AS {column.name}" if column.name in others else f"{alias}.{column.name}"
-        for column in VIEWS[view].columns
-    )
+    return columns_from(VIEWS[view], alias, others)
 
 
 _ANY = "LEFT JOIN session_homes h ON h.session_id = x.session_id"
@@ -125,7 +116,7 @@ _SUMMED = ", ".join(
     f"sum(s.{name}) AS {name}"
     for name in "input_tokens output_tokens cache_read_tokens cache_write_tokens api_messages".split()
 )
-_VIEWS = {
+VIEWS_SQL = {
     "session_homes": session_homes("pushed_sessions", "pushed_transcripts"),
     "session_places": (
         "SELECT x.session_id, x.machine, x.person, x.project, x.client, x.title FROM pushed_sessions x"
@@ -147,6 +138,9 @@ _VIEWS = {
     "messages": _marked("messages", _OWNED_ELSEWHERE, _OWNER),
     "blocks": _marked("blocks"),
     "tool_calls": _marked("tool_calls", _OWNED_ELSEWHERE, _OWNER),
+    "file_changes": (
+        f"SELECT c.machine, c.person, {file_changes(VIEWS['file_changes'])} FROM tool_calls c WHERE c.change IS NOT NULL"
+    ),
     "risks": (
         f"SELECT x.machine, x.person, {', '.join(f'x.{column.name}' for column in RISK_COLUMNS)}, x.ts,"
         f" x.ts - x.ts % {QUARTER} AS quarter_began, h.project, h.client FROM pushed_risks x"
@@ -167,15 +161,4 @@ _VIEWS = {
     "remarks": _of_machine("remarks"),
     **{table.view.name: _of_home(table.view.name) for table in OTHERS},
 }
-_RESERVED = re.compile(r"(?<!\w)at(?!\w)")
-
-
-def views_sql(engine: str) -> dict[str, str]:
-    """The SELECT of each view, in the order in which they are made; they read `pushed_NAME` for each of `RELATIONS`."""
-    if engine == "spark":
-        return dict(_VIEWS)
-    return {name: _RESERVED.sub('"at"', sql) for name, sql in _VIEWS.items()}  # DuckDB reserves it for AT TIME ZONE
-
-
-def pushed(relation: str) -> str:
-    return f"pushed_{relation}"
+"""The SELECT of each view, in the order in which they are made; they read `pushed_NAME` for each of `RELATIONS`."""

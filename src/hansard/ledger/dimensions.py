@@ -78,6 +78,7 @@ class Dimensions:
     """Makes dimensions for one report; index lookups are done once."""
 
     offered: ClassVar[Mapping[str, str]] = DIMENSIONS
+    counted: ClassVar[str] = "usage"
 
     def __init__(
         self,
@@ -96,7 +97,7 @@ class Dimensions:
     def make(self, names: tuple[str, ...]) -> tuple[Dimension, ...]:
         unknown = [name for name in names if name not in self.offered]
         if unknown:
-            raise UsageError(f"cannot group usage by {unknown[0]!r}; choose one of {', '.join(self.offered)}")
+            raise UsageError(f"cannot group {self.counted} by {unknown[0]!r}; choose one of {', '.join(self.offered)}")
         if len(set(names)) < len(names):
             raise UsageError("each dimension can be given only once")
         return tuple(getattr(self, f"_{name}")() for name in names if name != "total")
@@ -150,12 +151,15 @@ class Dimensions:
         known: dict[str, str] = dict(self._reader.rows("SELECT session_id, project FROM sessions"))
         return Dimension("project", ("session_id",), lambda session_id: known.get(session_id) or None)
 
-    def _group(self) -> Dimension:
+    def _require_groups(self) -> None:
         if not self._groups:
             raise UsageError(
                 "no group is set: to set one, add for example [groups] and below it"
                 ' webshop = ["shop-api", "shop-web"] to the configuration, config.toml'
             )
+
+    def _group(self) -> Dimension:
+        self._require_groups()
         projects = dict(self._reader.rows("SELECT session_id, project FROM sessions"))
         known = {project: group_of(project, self._groups) for project in set(projects.values())}
         return Dimension("group", ("session_id",), lambda session_id: known.get(projects.get(session_id, "")))

@@ -261,7 +261,7 @@ def _json(values: list[str]) -> str:
 def _only(duckdb: Any, db: Any, query: str) -> Any:
     """The one statement of a query; it must read."""
     try:
-        statements = db.extract_statements(_with_quotes(duckdb, query))
+        statements = db.extract_statements(quote_at(duckdb, query))
     except duckdb.Error as error:
         raise UsageError(_message(error)) from None
     if not statements:
@@ -274,7 +274,7 @@ def _only(duckdb: Any, db: Any, query: str) -> Any:
     return statements[0]
 
 
-def _with_quotes(duckdb: Any, query: str) -> str:
+def quote_at(duckdb: Any, query: str) -> str:
     """The query with quotes around the columns called `at`, a word that DuckDB reserves for `AT TIME ZONE`."""
     data = query.encode()
     for start, kind in reversed(duckdb.tokenize(query)):

@@ -8,6 +8,8 @@ texts are compared byte by byte.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hansard.sql.view import Column, Type, View, columns_of
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
@@ -26,6 +28,27 @@ def is_content(column: Column) -> bool:
     return column.type is Type.TEXT and column.name not in NAMES
 
 
+_DIGITS = 19  # of a time in milliseconds, so that texts have the order of times
+TOOL = f"substr(u.first_call, {_DIGITS + 1})"
+"""The tool of a merged row `u` of `USAGE_LINES`."""
+WRITTEN_5M = (
+    "u.cache_write_5m_tokens + greatest(0, u.cache_write_tokens - u.cache_write_5m_tokens - u.cache_write_1h_tokens)"
+)
+"""The tokens that count as written to the cache for five minutes: those of which nothing is said, too."""
+WRITTEN = "greatest(u.cache_write_tokens, u.cache_write_5m_tokens + u.cache_write_1h_tokens)"
+PROMPT = f"u.input_tokens + u.cache_read_tokens + {WRITTEN}"
+"""The size of the prompt, by which some prices differ."""
+RATE_OF_LINE = f"""r.model = u.model AND r.service_tier = u.service_tier AND r.speed = u.speed AND r.inference_geo = u.inference_geo
+    AND u.ts >= r.since AND u.ts < r.until AND {PROMPT} > r.above AND {PROMPT} <= r.upto"""
+"""Whether a row `r` of `RATES` applies to a merged row `u`, whose `ts` is `at` in milliseconds, 0 if unknown."""
+SESSION_FIGURES = {
+    "messages": "coalesce(u.api_messages, 0) + x.messages - x.api_messages",
+    **{
+        name: f"coalesce(u.{name}, 0)"
+        for name in "input_tokens output_tokens cache_read_tokens cache_write_tokens api_messages lower_bound_messages".split()
+    },
+}
+"""Columns of a session `x` that come from the merged messages, of which `u` are the sums."""
 USAGE_LINES = View(
     "usage_lines",
     "One row per API message as one machine knows it, with all that decides how it merges with the rows of others.",
@@ -65,8 +88,8 @@ USAGE_LINES = View(
         (
             "first_call",
             "text",
-            "iif(u.tool = '', NULL, printf('%019d', iif(u.tool_ts = 0, 1 << 62, u.tool_ts)) || u.tool)",
-            "when it first called a tool, in 19 digits, and which",
+            f"iif(u.tool = '', NULL, printf('%0{_DIGITS}d', iif(u.tool_ts = 0, 1 << 62, u.tool_ts)) || u.tool)",
+            f"when it first called a tool, in {_DIGITS} digits, and which",
         ),
     ),
     f"FROM usage u LEFT JOIN transcripts t ON t.id = u.record_id >> {OFFSET_BITS}",
@@ -161,3 +184,17 @@ def session_homes(sessions: str, transcripts: str) -> str:
     ) AS place
     FROM {sessions} s LEFT JOIN {transcripts} t ON t.machine = s.machine AND t.transcript = s.transcript
 ) homes WHERE place = 1"""
+
+
+def columns_from(view: View, alias: str, others: Mapping[str, str] | None = None) -> str:
+    """The columns of a view in a SELECT: those of the relation `alias`, and expressions for others."""
+    others = others or {}
+    return ", ".join(
+        f"{others[column.name]} AS {column.name}" if column.name in others else f"{alias}.{column.name}"
+        for column in view.columns
+    )
+
+
+def file_changes(view: View) -> str:
+    """The columns of the view of file changes in a SELECT from the tool calls `c`; those without a change are none."""
+    return columns_from(view, "c", {"at": "c.called_at"})

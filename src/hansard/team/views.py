@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from hansard.index.schema import QUARTER
 from hansard.model.tools import CLAUDE_CODE
-from hansard.sql.merging import USAGE_LINES, merged_usage, session_homes
+from hansard.sql.merging import (
+    RATE_OF_LINE,
+    SESSION_FIGURES,
+    TOOL,
+    USAGE_LINES,
+    WRITTEN,
+    WRITTEN_5M,
+    columns_from,
+    file_changes,
+    merged_usage,
+    session_homes,
+)
 from hansard.sql.tables import OTHERS
 from hansard.sql.views import VIEWS
 from hansard.team.texts import TEXTS
@@ -48,17 +59,13 @@ SELECT (r.machine::bigint << 32) + r.rate AS id, r.* FROM pushed_rates r JOIN (
     ORDER BY r.model, r.service_tier, r.speed, r.inference_geo, m.price_data DESC, m.label
 ) c USING (model, service_tier, speed, inference_geo, machine)"""
 
-_PROMPT = "u.input_tokens + u.cache_read_tokens + greatest(u.cache_write_tokens, u.cache_write_5m_tokens + u.cache_write_1h_tokens)"
-_WRITTEN_5M = (
-    "u.cache_write_5m_tokens + greatest(0, u.cache_write_tokens - u.cache_write_5m_tokens - u.cache_write_1h_tokens)"
-)
 _BY_RATE = " + ".join(
     f"{tokens} * coalesce(r.{price}, 0)"
     for tokens, price in (
         ("u.input_tokens", "input"),
         ("u.output_tokens", "output"),
         ("u.cache_read_tokens", "cache_read"),
-        (f"({_WRITTEN_5M})", "cache_write_5m"),
+        (f"({WRITTEN_5M})", "cache_write_5m"),
         ("u.cache_write_1h_tokens", "cache_write_1h"),
     )
 )
@@ -66,13 +73,12 @@ _COST = f"""CASE WHEN u.recorded_billionths >= 0 THEN u.recorded_billionths * 0.
         WHEN r.priced_as IS NOT NULL THEN ({_BY_RATE}) * 0.000001 + u.web_searches * coalesce(r.web_search, 0) * 0.001 END"""
 _CHARGED = f"""
 SELECT u.machine, u.person, u.machine_id, u.message_key, u.session_id, u.agent_id, u.transcript, u.byte_offset, u.at, u.ts, u.branch, u.model,
-    coalesce(r.id, -1 - (hashtext(u.model)::bigint + 2147483648)) AS rate, r.priced_as, u.input_tokens, u.output_tokens, u.cache_read_tokens, {_WRITTEN_5M} AS cache_write_5m_tokens,
-    u.cache_write_1h_tokens, greatest(u.cache_write_tokens, u.cache_write_5m_tokens + u.cache_write_1h_tokens) AS cache_write_tokens,
+    coalesce(r.id, -1 - (hashtext(u.model)::bigint + 2147483648)) AS rate, r.priced_as, u.input_tokens, u.output_tokens, u.cache_read_tokens, {WRITTEN_5M} AS cache_write_5m_tokens,
+    u.cache_write_1h_tokens, {WRITTEN} AS cache_write_tokens,
     u.web_searches, u.recorded_billionths >= 0 AS is_recorded, greatest(u.recorded_billionths, 0) AS recorded_billionths,
     u.final_output_tokens < u.output_tokens AS is_lower_bound, u.is_progress_only, u.service_tier, u.speed, u.inference_geo,
-    substr(u.first_call, 20) AS tool, {_COST} AS cost_usd
-FROM merged_usage u LEFT JOIN current_rates r ON r.model = u.model AND r.service_tier = u.service_tier AND r.speed = u.speed
-    AND r.inference_geo = u.inference_geo AND u.ts >= r.since AND u.ts < r.until AND {_PROMPT} > r.above AND {_PROMPT} <= r.upto"""
+    {TOOL} AS tool, {_COST} AS cost_usd
+FROM merged_usage u LEFT JOIN current_rates r ON {RATE_OF_LINE}"""
 
 # What the ledger reads, with the names that the tables of an index have, and machines and people beside them.
 _CHARGES = f"""
@@ -123,22 +129,14 @@ SELECT session_id, count(*) AS api_messages, count(*) FILTER (WHERE is_lower_bou
     coalesce(jsonb_agg(DISTINCT model) FILTER (WHERE cost_usd IS NULL), '[]')::text AS unpriced_models
 FROM charged GROUP BY session_id"""
 _FROM_USAGE = {
-    "messages": "coalesce(u.api_messages, 0) + x.messages - x.api_messages",
-    **{
-        name: f"coalesce(u.{name}, 0)"
-        for name in "input_tokens output_tokens cache_read_tokens cache_write_tokens api_messages lower_bound_messages".split()
-    },
+    **SESSION_FIGURES,
     "cost_usd": "CASE WHEN u.api_messages IS NULL THEN 0 ELSE u.cost_usd END",
     "unpriced_models": "coalesce(u.unpriced_models, '[]')",
 }
 
 
 def _columns(view: str, alias: str, others: dict[str, str] | None = None) -> str:
-    others = others or {}
-    return ", ".join(
-        f"{others[column.name]} AS {column.name}" if column.name in others else f"{alias}.{column.name}"
-        for column in VIEWS[view].columns
-    )
+    return columns_from(VIEWS[view], alias, others)
 
 
 TEXT_COLUMNS = tuple(name for name in TEXTS.columns if name not in ("marks", "words"))
@@ -199,11 +197,7 @@ VIEWS_SQL = {
     "blocks": _marked("blocks"),
     "tool_calls": _marked("tool_calls", _OWNED_ELSEWHERE),
     "calls": _CALLS,
-    "file_changes": (
-        "SELECT machine, person, "
-        + _columns("file_changes", "c", {"at": "c.called_at"})
-        + " FROM tool_calls c WHERE c.change IS NOT NULL"
-    ),
+    "file_changes": f"SELECT machine, person, {file_changes(VIEWS['file_changes'])} FROM tool_calls c WHERE c.change IS NOT NULL",
     "prompts": _marked("prompts"),
     "projects": (
         f"SELECT s.project, count(*) FILTER (WHERE NOT s.is_empty) AS sessions, min(s.started_at) AS first_at, max(s.ended_at) AS last_at,"
