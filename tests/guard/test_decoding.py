@@ -62,7 +62,7 @@ ENCODINGS: dict[str, Encode] = {
     "colours": "\x1b[01;31m\x1b[K".join,
     "colours, escaped": "\\u001b[1m".join,
     "colours, of JSON in JSON": "\\\\u001b[m\\\\u001b[K".join,
-    "colours, of a shell": "\\033[0;32m".join,
+    "colours, of a program": "\\x1b[0;32m".join,
     "links of a terminal": "\x1b]8;;file:///src/a.py\x1b\\".join,
     "character sets of a terminal": "\x1b(B\x1b[m".join,
 }  # fmt: skip
@@ -168,7 +168,7 @@ def test_only_the_encoded_secret_is_cut_out() -> None:
     assert token not in base64.b64decode(PLACEHOLDER.sub("AAAA", shown), validate=False).decode("latin-1")
 
 
-@pytest.mark.parametrize("written", ["\x1b", "\\u001b", "\\x1b", "\\e"])
+@pytest.mark.parametrize("written", ["\x1b", "\\u001b", "\\x1b"])
 def test_a_coloured_token_is_cut_out_with_its_colours(written: str) -> None:
     token = "ghp" + "_" + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAabcd"
     for begin in (0, 3, 4, 12):  # where grep --color=always begins and ends its match

@@ -6,7 +6,7 @@ import base64
 import json
 import re
 from collections import Counter
-from itertools import cycle
+from itertools import cycle, pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,7 +17,9 @@ from tests.hard_session import write_hard_session
 from tests.mcp.writing import Log
 
 PLANTED = [*plant(29), *list(plant(31))[::4]]
-SPLIT, ENCODED, BARE = (str(UUID(int=number << 96 | 7)) for number in (0xCCCC0001, 0xCCCC0002, 0xCCCC0003))
+SPLIT, ENCODED, BARE, PARTED = (
+    str(UUID(int=number << 96 | 7)) for number in (0xCCCC0001, 0xCCCC0002, 0xCCCC0003, 0xCCCC0004)
+)
 _WORD = re.compile(rb"harbour|gauge")  # in prompts, replies, thoughts, inputs, results, paths and titles of the session
 _EACH_FIELD, _EACH_FILE = 16, 60  # secrets in one field of a kind of line, and in a file
 _LONGEST = 400  # characters of a secret that is planted more than once
@@ -41,6 +43,7 @@ def write_planted_history(root: Path) -> str:
             path.write_bytes(_WORD.sub(planter.word, content, count=_EACH_FILE))
     assert planter.is_done
     _write_split(root)
+    _write_parted(root)
     _write_encoded(root)
     _write_beside(root)
     return session
@@ -96,6 +99,43 @@ def _write_split(root: Path) -> None:
     value = _of("gitlab-pat").value
     log.reply(f"First {value[:9]}")
     log.reply(f"{value[9:]} last")
+    log.write(root)
+
+
+def _write_parted(root: Path) -> None:
+    """Secrets that are split over texts of every kind, with line breaks where these meet, and secrets that a program coloured."""
+    log = Log(PARTED, day=6)
+    log.prompt("Which keys are there?")
+
+    def parts(kind: str, *places: int) -> list[str]:
+        value = _of(kind).value
+        return [value[start:end] for start, end in pairwise((0, *places, len(value)))]
+
+    def texts(*parts: str) -> list[dict[str, Any]]:
+        return [{"type": "text", "text": part} for part in parts]
+
+    one, two, three = parts("github-oauth", 8, 24)
+    log.answer(*texts(f"It is {one}", two, f"{three} as ever."))
+    one, two, three = parts("linear", 16, 30)
+    log.answer(*texts(f"Here:\n{one}\n", f"\n{two}\n\n", f"  {three}\nand more."))
+    one, two = parts("npm", 20)
+    result = {"type": "tool_result", "tool_use_id": "toolu_none", "content": texts(f"token {one}", f"{two} end")}
+    log.add("user", message={"role": "user", "content": [result]})
+    one, two = parts("openai", 40)
+    log.answer({"type": "thinking", "thinking": f"The key is {one}", "signature": "x"}, *texts(f"{two} is what I use."))
+    one, two = parts("groq", 28)
+    call = {"type": "tool_use", "id": "toolu_parted", "name": "Bash", "input": {"command": f"{two} --login"}}
+    log.answer(*texts(f"Logging in with {one}"), call)
+    one, two = parts("huggingface", 18)
+    log.reply(f"The last one begins with {one}\n\n")
+    log.prompt(f"\n{two}\nyou mean?")
+    lines = _of("rsa-key").value.split("\n")
+    log.answer(*texts("Saved:\n" + "\n".join(lines[:9]) + "\n", "\n".join(lines[9:]) + "\nDone."))
+    for kind in ("github-refresh", "gitlab-pat"):
+        value = _of(kind).value
+        red, plain = "\x1b[01;31m\x1b[K", "\x1b[m\x1b[K"
+        log.call("Bash", {"command": "grep -r --color=always token ."}, f".env:{red}{value[:6]}{plain}{value[6:]}\n")
+        log.reply(f"It printed `{value[:14]}{red}{value[14:20]}{plain}{value[20:]}`.")
     log.write(root)
 
 

@@ -21,7 +21,7 @@ from hansard.web.app import local_routes
 from tests.guard.planted_secrets import KINDS
 from tests.mcp.conftest import Call, caller, server_on
 from tests.secrets.conftest import PlantedStore
-from tests.secrets.planting import BARE, ENCODED, PLANTED, SPLIT
+from tests.secrets.planting import BARE, ENCODED, PARTED, PLANTED, SPLIT
 from tests.secrets.test_redacted import leaked
 from tests.web.serving import Site, site
 
@@ -63,9 +63,9 @@ LEFT_OUT = {
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     *(("search", {"query": query, "limit": 50, "include_tool_output": True}) for query in ("tide", "token", "kind:title", "key")),
     *(("recall", {"question": question, "limit": 20}) for question in ("tide", "which keys are there", "token")),
-    *(("read", {"target": target, "include_tool_output": True}) for target in (SPLIT, ENCODED, BARE)),
+    *(("read", {"target": target, "include_tool_output": True}) for target in (SPLIT, ENCODED, BARE, PARTED)),
     *(("read", {"target": ENCODED, "turn": turn, "include_tool_output": True}) for turn in range(1, 9)),
-    *(("read", {"target": target, "turn": 1, "include_tool_output": True}) for target in (SPLIT, BARE)),
+    *(("read", {"target": target, "turn": 1, "include_tool_output": True}) for target in (SPLIT, BARE, PARTED)),
     ("sessions", {"limit": 50}),
     ("sessions", {"query": "tide"}),
     ("files", {"limit": 100}),
@@ -110,7 +110,7 @@ def test_enough_is_planted() -> None:
 
 @pytest.mark.parametrize(("path", "query"), addresses())
 def test_no_page_has_a_secret(running: Site, planted: PlantedStore, path: str, query: str) -> None:
-    sessions = (planted.session, SPLIT, ENCODED, BARE) if "{session" in path + query else ("",)
+    sessions = (planted.session, SPLIT, ENCODED, BARE, PARTED) if "{session" in path + query else ("",)
     with running.client() as client:
         for session in sessions:
             address = path.replace("{session_id}", session).replace("{session}", session)
@@ -142,7 +142,7 @@ def test_every_tool_is_called() -> None:
 
 @pytest.mark.parametrize("words", ["git message", "git branch", "git trailer", "handoff --to markdown"])
 def test_no_word_for_git_or_another_agent_has_a_secret(planted: PlantedStore, words: str) -> None:
-    for session in (planted.session, SPLIT, ENCODED, BARE):
+    for session in (planted.session, SPLIT, ENCODED, BARE, PARTED):
         done = CliRunner().invoke(
             command, [*words.split(), session, "--home", str(planted.home), "--root", str(planted.root), "--no-sync"]
         )

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
+import hansard
 from hansard.engine import Hansard
 from hansard.export.formats import FORMATS
 from hansard.guard.kept_rules import kept_version
+from hansard.render import traces
 from hansard.sql.table import Table
 from hansard.sql.views import VIEWS
 from tests.guard.test_gate import ASKED, THREAD, spread
 from tests.secrets.conftest import PlantedStore
-from tests.secrets.planting import BARE, ENCODED, PLANTED, SPLIT, core
+from tests.secrets.planting import BARE, ENCODED, PARTED, PLANTED, SPLIT, core
 
 pytestmark = pytest.mark.skipif(kept_version() is None, reason="the extra `secrets` is not installed")
 _HALF = 12  # characters of a secret that are as bad as all of it
@@ -51,11 +54,13 @@ def _runs(text: str) -> Iterator[str]:
             yield found[place : place + _HALF]
 
 
-VALUES = {value: planted.kind for planted in PLANTED for value in (core(planted), json.dumps(core(planted))[1:-1])}
+_KINDS = {core(planted): planted.kind for planted in PLANTED}
+_RUNS = Runs(_KINDS)
 
 
 def leaked(text: str) -> set[str]:
-    return {kind for value, kind in VALUES.items() if value in text}
+    """The kinds of the planted secrets of which a text has twelve characters or more."""
+    return {_KINDS[value] for value in _RUNS.of(text)}
 
 
 @pytest.mark.parametrize("name", sorted(ASKED.keys() - LEFT_OUT))
@@ -65,7 +70,7 @@ def test_no_answer_has_a_secret(redacting: Hansard, planted: PlantedStore, name:
 
 @pytest.mark.parametrize("name", sorted(THREAD.keys() - {"locate"}))  # which reads every turn again
 def test_no_part_of_a_thread_has_a_secret(redacting: Hansard, planted: PlantedStore, name: str) -> None:
-    for session in (planted.session, ENCODED, BARE):
+    for session in (planted.session, ENCODED, BARE, PARTED):
         assert leaked(spread(THREAD[name](redacting.read(session)))) == set()
 
 
@@ -90,3 +95,55 @@ def test_no_half_of_a_split_secret_is_left(redacting: Hansard) -> None:
     halves = [half for planted in PLANTED for half in (planted.value[:17], planted.value[17:41]) if len(half) > 15]
     assert [half for half in halves if half in shown] == []
     assert len(re.findall(r"\[github-[a-z]+:[0-9a-f]{4}\]", shown)) == 2
+
+
+@pytest.fixture
+def unscanned(planted: PlantedStore, tmp_path: Path) -> Path:
+    """The store before its first scan."""
+    shutil.copytree(planted.home, tmp_path / "store", ignore=shutil.ignore_patterns("secrets.db*"))
+    return tmp_path / "store"
+
+
+SPLIT_KINDS = {
+    "github-oauth",
+    "linear",
+    "npm",
+    "openai",
+    "groq",
+    "huggingface",
+    "rsa-key",
+    "github-refresh",
+    "gitlab-pat",
+}
+
+
+@pytest.mark.parametrize("name", ["search", "grep", "recall", "calls", "prompts", "brief"])
+def test_what_was_not_scanned_yet_is_redacted_too(unscanned: Path, planted: PlantedStore, name: str) -> None:
+    with hansard.open(unscanned, [planted.root], redact=True) as h:
+        assert leaked(spread(ASKED[name](h, PARTED))) & SPLIT_KINDS == set()
+
+
+@pytest.mark.parametrize("form", ["html", "markdown", "json", "atif", "traces"])
+def test_a_file_of_a_session_in_a_large_store_that_was_not_scanned(
+    unscanned: Path, planted: PlantedStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setattr("hansard.secrets.split._MOST_UNSEARCHED", 0)
+    with hansard.open(unscanned, [planted.root], redact=True) as h:
+        h.export([SPLIT, PARTED], tmp_path / "out", format=form)
+        assert leaked(spread(h.read(PARTED).whole())) == set()
+    files = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert len(files) > 2
+    for path in files:
+        assert leaked(path.read_text("utf-8")) == set()
+
+
+def test_lines_of_traces_stay_as_they_are_but_for_the_parts(redacting: Hansard, planted: PlantedStore) -> None:
+    thread = redacting.read(PARTED)
+    shown = [json.loads(line) for line in traces.lines(thread)]
+    lines = [json.loads(line) for line in thread.raw_lines()]
+    for one, line in zip(shown, lines, strict=False):
+        assert {name: one[name] for name in ("uuid", "parentUuid", "sessionId", "type", "timestamp", "version")} == {
+            name: line[name] for name in ("uuid", "parentUuid", "sessionId", "type", "timestamp", "version")
+        }
+    assert "I use." in json.dumps(shown)
+    assert len(re.findall(r"\[[a-z-]+:[0-9a-f]{4}\]", json.dumps(shown))) >= 14

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ from hansard.guard.kept_rules import kept_version
 from hansard.guard.redaction import fingerprint
 from hansard.secrets import scan as scanning
 from hansard.secrets import search as searching
-from hansard.secrets.search import Meeting, Search
+from hansard.secrets.chains import Chain, Chains
+from hansard.secrets.masking import Masker
+from hansard.secrets.search import Search
 from tests.mcp.writing import Log
 from tests.secrets.planting import PLANTED, SPLIT
 
@@ -78,6 +81,8 @@ def conversation() -> list[dict[str, Any]]:
     log.reply(f"{OTHER[9:]} and ends there.")
     log.call("Bash", {"command": f"curl -H 'Authorization: Bearer {TOKEN}'"}, f"ok {TOKEN} {TOKEN}")
     log.prompt("thanks")
+    for part in (f"so {TOKEN[:12]}", TOKEN[12:24], f"{TOKEN[24:]} it is"):
+        log.reply(part)
     return log.lines
 
 
@@ -91,7 +96,20 @@ def test_any_split_into_scans_finds_the_same(tmp_path: Path) -> None:
         key = h.record.secret_key()
     (tmp_path / "parts" / "projects").mkdir(parents=True)
     with hansard.open(tmp_path / "many", [tmp_path / "parts"]) as h:
-        for whole, part in ((0, 300), (1, 0), (1, 40), (2, 0), (2, 500), (3, 0), (4, 100), (5, 0), (len(lines), 0)):
+        for whole, part in (
+            (0, 300),
+            (1, 0),
+            (1, 40),
+            (2, 0),
+            (2, 500),
+            (3, 0),
+            (4, 100),
+            (5, 0),
+            (8, 0),
+            (8, 200),
+            (9, 0),
+            (len(lines), 0),
+        ):
             write(tmp_path / "parts", lines, whole, part)
             h.sync(reread=True)
             if h._record_or_none() is not None:
@@ -236,11 +254,79 @@ def test_a_log_that_cannot_be_searched_does_not_stop_the_others(
         assert h.scan_secrets(full=True).secrets == 2
 
 
-def test_texts_meet_only_within_a_token() -> None:
-    client = client_of("claude-code")
-    lines = [json.dumps(line).encode() for line in conversation()]
-    meeting = Meeting(client, is_aside=False)
-    pairs = [list(meeting.texts(line, number)) for number, line in enumerate(lines)]
-    assert [len(some) for some in pairs] == [0, 0, 1, 0, 0, 0]
-    ((text, place),) = pairs[2]
-    assert (text[:place][-9:], text[place:][:11]) == (OTHER[:9], OTHER[9:20])
+def chains_of(lines: list[dict[str, Any]]) -> list[Chain]:
+    chains = Chains(client_of("claude-code"), is_aside=False)
+    found = [chain for number, line in enumerate(lines) for chain in chains.add(json.dumps(line).encode(), number)]
+    return found + chains.rest()
+
+
+def test_texts_are_joined_only_within_a_token() -> None:
+    chains = chains_of(conversation())
+    assert f"begins with {OTHER} and ends there.curl -H" in chains[0].text + chains[1].text
+    (secret, parts), (last, more) = (split for chain in chains for split in chain.split(Detector(None).find))
+    assert (secret.value, last.value, len(more)) == (OTHER, TOKEN, 3)
+    assert [(part.offset, part.text[part.start : part.end]) for part in parts] == [(1, OTHER[:9]), (2, OTHER[9:])]
+
+
+def blocks(kind: str, *parts: str) -> list[dict[str, Any]]:
+    """A secret that is split over texts of some kind, as clients write them."""
+    log = Log(SESSION, cwd="/src/tide")
+    log.prompt("Which key is it?")
+    texts = [{"type": "text", "text": part} for part in parts]
+    match kind:
+        case "blocks":
+            log.answer(*texts)
+        case "messages":
+            for part in parts:
+                log.reply(part)
+        case "blocks of a result":
+            log.add(
+                "user",
+                message={"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": texts}]},
+            )
+        case "thought and replies":
+            log.answer({"type": "thinking", "thinking": parts[0], "signature": "x"}, *texts[1:])
+        case "replies and input":
+            log.answer(*texts[:-1], {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": parts[-1]}})
+        case _:
+            log.answer(*texts[:-1])
+            log.prompt(parts[-1])
+    log.reply("As ever.")
+    return log.lines
+
+
+SPLITS = ("blocks", "messages", "blocks of a result", "thought and replies", "replies and input", "reply and prompt")
+
+
+@pytest.mark.parametrize("kind", SPLITS)
+@pytest.mark.parametrize("places", [(12,), (3, 20), (4, 12, 30)])
+@pytest.mark.parametrize("between", ["", "\n", " \n\n  "])
+def test_a_secret_is_found_and_masked_however_it_is_split(
+    tmp_path: Path, kind: str, places: tuple[int, ...], between: str
+) -> None:
+    parts = [TOKEN[start:end] for start, end in pairwise((0, *places, len(TOKEN)))]
+    lines = blocks(
+        kind, f"It is {parts[0]}{between}", *(f"{part}{between}" for part in parts[1:-1]), f"{parts[-1]} as ever."
+    )
+    write(tmp_path / "claude", lines, len(lines))
+    with hansard.open(tmp_path / "store", [tmp_path / "claude"]) as h:
+        h.sync()
+        h.scan_secrets()
+        assert found(h) == ids(h, TOKEN)
+        (one,) = h.secrets().secrets
+        assert h.reveal_secret(one.secret_id) == TOKEN
+        assert not h.secret(one.secret_id).places[0].is_former
+    data = "".join(json.dumps(line) + "\n" for line in lines).encode()
+    masked = bytearray(data)
+    for line in Masker(Detector(None).find, b"key").log(client_of("claude-code"), [data], is_aside=False):
+        masked[line.offset : line.offset + len(line.data)] = line.data
+    assert [part for part in parts if len(part) > 3 and part in masked.decode()] == []
+    assert json.loads(masked.splitlines()[0]) == lines[0]
+    assert b"as ever." in masked
+
+
+def test_a_word_after_a_token_is_no_part_of_it() -> None:
+    for words in ("Now it works", "OTHER=1", "and so on"):
+        for kind in SPLITS:
+            lines = blocks(kind, f"It is {TOKEN}", f"{words} as ever.")
+            assert [secret for chain in chains_of(lines) for secret in chain.split(Detector(None).find)] == []

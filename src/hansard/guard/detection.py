@@ -67,6 +67,7 @@ _DEPTH = 3  # levels of nested encodings
 _BEFORE_RUN = 24  # characters of a prefix outside the run: hooks.slack.com, SharedAccessKey=
 _LONGEST = 4_000  # characters of a match that begins before its word
 _ESCAPES = (("\\n", " \n"), ("\\r", " \r"), ("\\t", " \t"), ('\\"', ' "'), ("\\'", " '"), ("\\\\", " \\"))
+_STRING_END = re.compile(r"\"\s*+[}:]")  # in JSON: what follows is another text
 _BLOB = re.compile(r"[A-Za-z0-9+/_-]{49,}[A-Za-z0-9+_-]\Z")
 
 
@@ -132,7 +133,7 @@ class Detector:
     def _find_kept(self, kept: KeptRules, text: str) -> Iterator[Secret]:
         for name, confidence, start, end in kept.find(text):
             value = text[start:end]
-            if not is_example(value):
+            if not is_example(value) and not (value.startswith("-----") and _STRING_END.search(value)):
                 yield Secret(name, start, end, value, confidence)
 
 
@@ -249,7 +250,7 @@ class _Layers:
             return match
         end = breaks[0]
         for start, stop in pairwise([*breaks, match.end()]):
-            if not _continues_token(self.joined[start:stop], self.joined[stop : stop + 1]):
+            if not continues_token(self.joined[start:stop], self.joined[stop : stop + 1]):
                 break
             end = stop
         return _match(rule, self.joined, place, end) if end > breaks[0] else None
@@ -265,7 +266,7 @@ def _match(rule: Rule, text: str, place: int, end: int | None = None) -> re.Matc
     return match if match is not None and match.start() <= place < match.end() else None
 
 
-def _continues_token(line: str, after: str) -> bool:
+def continues_token(line: str, after: str) -> bool:
     """Whether the beginning of a line looks like the rest of a random token rather than a word or a variable name."""
     has_both_cases = not line.islower() and not line.isupper() and not line[1:].islower()
     has_digit = any(character.isdigit() for character in line)

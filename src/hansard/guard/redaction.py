@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
 from importlib import import_module
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from hansard.guard.detection import Detector, Secret, detector
 from hansard.model.placeholders import placeholder
@@ -25,6 +25,22 @@ _CACHED_TEXT, _CACHED_TEXTS = 200, 4_096
 _NOT_KEY = re.compile(r"-----[^-]*-----|\\+[nrt]|[^A-Za-z0-9+/=]+")
 
 
+class KnownPart(NamedTuple):
+    """A part of a secret that is redacted wherever it is written: what a text before it began, or one after it continues."""
+
+    rule: str
+    value: str
+    text: str
+    is_begun: bool
+    is_continued: bool
+
+    @property
+    def pattern(self) -> str:
+        """It ends with a word where the text ended that it was found in, and begins with one where that began."""
+        before = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))" if self.is_begun else ""
+        return f"{before}{re.escape(self.text)}{'(?![A-Za-z0-9])' if self.is_continued else ''}"
+
+
 def fingerprint(key: bytes, value: str) -> str:
     """A keyed hash of a secret, however its line breaks are written: 32 hexadecimal digits."""
     if "PRIVATE KEY" in value:
@@ -36,7 +52,7 @@ class Redactor:
     """Redacts texts with one key: the same secret gets the same placeholder.
 
     `ignored` are fingerprints of false alarms. `known` are secrets that are redacted wherever they are written, even where no
-    rule would recognise them, such as a password that was printed by itself.
+    rule would recognise them, such as a password that was printed by itself; `parts` are those of secrets that are split over texts.
     """
 
     def __init__(
@@ -47,18 +63,21 @@ class Redactor:
         strict: bool = False,
         ignored: Collection[str] = (),
         known: Iterable[tuple[str, str]] = (),
+        parts: Iterable[KnownPart] = (),
     ) -> None:
         self._detector = find
         self._key = key
         self._strict = strict
         self._ignored = frozenset(ignored)
-        self._known = {value: rule for rule, value in known}
+        self._known = {value: (rule, value) for rule, value in known}
+        self._patterns = {value: re.escape(value) for value in self._known}
+        self._find_known: Callable[[str], Iterable[re.Match[str]]] | None = None
+        self._short: dict[str, tuple[str, frozenset[str]]] = {}
+        self.add_parts(parts)
         self.decisions = blake2b(
             repr((sorted(self._ignored), sorted(self._known))).encode(), key=key, digest_size=8
         ).hexdigest()
         """A keyed hash of the false alarms and the known secrets."""
-        self._find_known = _search_for(self._known) if self._known else None
-        self._short: dict[str, tuple[str, frozenset[str]]] = {}
         self.replaced: set[str] = set()
         """The fingerprints of the secrets that were replaced; empty it to count those of another text."""
 
@@ -78,6 +97,17 @@ class Redactor:
                 self._short.clear()
             self._short[text] = shown, frozenset(found)
         return shown
+
+    def add_parts(self, parts: Iterable[KnownPart]) -> None:
+        """Redact parts of secrets wherever they are written, but for those of false alarms."""
+        known = len(self._known)
+        for part in sorted(parts):
+            if part.text not in self._known and fingerprint(self._key, part.value) not in self._ignored:
+                self._known[part.text] = part.rule, part.value
+                self._patterns[part.text] = part.pattern
+        if len(self._known) > known or self._find_known is None:
+            self._find_known = _search_for(self._patterns) if self._patterns else None
+            self._short.clear()
 
     def cut(self, text: str, places: Sequence[int]) -> list[str]:
         """The parts of a text between ascending places, redacted before they are cut.
@@ -145,11 +175,13 @@ class Redactor:
     def _with_known(
         self, search: Callable[[str], Iterable[re.Match[str]]], text: str, found: list[Secret]
     ) -> list[Secret]:
-        extra = [
-            Secret(self._known[match[0]], *match.span(), match[0], "high")
-            for match in search(text)
-            if not any(one.start < match.end() and match.start() < one.end for one in found)
-        ]
+        extra = []
+        for match in search(text):
+            rule, value = self._known[match[0]]
+            inside = [one for one in found if one.start < match.end() and match.start() < one.end]
+            if all(match.start() <= one.start and one.end <= match.end() for one in inside):
+                found = [one for one in found if one not in inside]  # the beginning of a token looks like a whole one
+                extra.append(Secret(rule, *match.span(), value, "high"))
         return sorted([*found, *extra], key=lambda secret: secret.start) if extra else found
 
     def _redact(self, text: str, before: str, after: str, replaced: set[str]) -> str:
@@ -171,17 +203,17 @@ class Redactor:
         return "".join([*pieces, joined[done:high]])
 
 
-def _search_for(values: Collection[str]) -> Callable[[str], Iterable[re.Match[str]]]:
-    """A search for any of some texts, the longest first."""
-    pattern = "|".join(re.escape(value) for value in sorted(values, key=len, reverse=True))
-    exact = re.compile(pattern)
+def _search_for(patterns: Mapping[str, str]) -> Callable[[str], Iterable[re.Match[str]]]:
+    """A search for any of some texts, each with its pattern, the longest first."""
+    ordered = sorted(patterns, key=len, reverse=True)
+    exact = re.compile("|".join(patterns[value] for value in ordered))
     try:
         re2 = import_module("re2")
     except ImportError:
         return exact.finditer
     options = re2.Options()
     options.max_mem = 64 << 20
-    is_in = re2.compile(pattern, options).search  # linear, however many there are
+    is_in = re2.compile("|".join(map(re.escape, ordered)), options).search  # linear, however many there are
     return lambda text: exact.finditer(text) if is_in(text.encode("utf-8", "replace")) else ()
 
 

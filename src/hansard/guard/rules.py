@@ -103,11 +103,11 @@ def entropy(value: str) -> float:
 
 RULES = (
     Rule(
-        "private-key",
+        "private-key",  # not over the end of a string in JSON: the rest is in another text
         ("-----begin ",),
         re.compile(
             r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-            r"(?:(?:[^-]|-(?!----))*+-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|(?:[\s\\nr\"'+,]*+[A-Za-z0-9+/=]{16,}+)++)"
+            r"(?:(?:[^-\"]|-(?!----)|\"(?!\s*+[}:]))*+-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|(?:[\s\\nr\"'+,]*+[A-Za-z0-9+/=]{16,}+)++)"
         ),
         is_token=False,
     ),

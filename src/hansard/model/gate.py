@@ -47,6 +47,13 @@ def replaced(redact: Redact | None) -> frozenset[str]:
     return frozenset(getattr(redact, "replaced", ()))
 
 
+def look_at(redact: Redact | None, record: object, transcript: int | None) -> None:
+    """Let a redactor find what is split over texts of a log, before any of it is redacted."""
+    look = getattr(redact, "look_at", None)
+    if look is not None and transcript is not None:
+        look(record, transcript)
+
+
 def cut(text: str, places: Sequence[int], redact: Redact | None) -> list[str]:
     """The parts of a text between ascending places, redacted before they are cut: half a secret is not recognised."""
     cut_redacted = getattr(redact, "cut", None)

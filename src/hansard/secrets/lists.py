@@ -262,9 +262,7 @@ def reveal(findings: Findings, record: Record, secret_id: str) -> str:
             return value
         if row.source == LOG and (value := find_value(record, key, secret_id, row.ref, row.offset)) is not None:
             return value
-    raise NotFound(
-        "this secret is split over texts, or no longer in the record: `hansard secrets show` names the places"
-    )
+    raise NotFound("this secret is no longer where it was found: `hansard secrets show` names the places")
 
 
 def decided(record: Record, values: Iterable[str]) -> set[str]:

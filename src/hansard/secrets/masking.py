@@ -19,12 +19,14 @@ from hansard.guard.redaction import fingerprint
 from hansard.lazy_regex import lazy_compile
 from hansard.model.placeholders import placeholder
 from hansard.record.erase import Patch
-from hansard.secrets.search import Meeting, Search
+from hansard.secrets.chains import NOWHERE, Chains
+from hansard.secrets.search import Search
 
 if TYPE_CHECKING:
     from hansard.clients.lines import Lines
     from hansard.clients.protocol import Client
     from hansard.guard.detection import Secret
+    from hansard.secrets.chains import Chain, Part
     from hansard.secrets.values import Value
 
 _ROUNDS = 4  # what is decoded once a secret is gone may hold another one; the last round takes whole strings
@@ -37,6 +39,7 @@ _UNIT = lazy_compile(
 )
 _BEFORE = 64  # bytes before a place in a string, from which on its characters are told apart
 _SHORTEST_PART = 4  # characters of a part of a secret that is split over texts; less says nothing
+_LONG_PART = 12  # characters that are no part of anything else by chance
 _GAP = 32  # equal bytes between two stretches that count as one
 _BLOCK = 4096
 
@@ -71,21 +74,16 @@ class _Place(NamedTuple):
 
 
 class _Open:
-    """A line that a following one may continue."""
+    """A line that is in a chain which further lines may continue."""
 
-    def __init__(self, offset: int, line: bytes, masked: Masked) -> None:
-        self.offset, self.line = offset, line
+    def __init__(self, line: bytes, masked: Masked) -> None:
+        self.line = line
         self.data, self.secrets = bytearray(masked.data), set(masked.secrets)
 
-    def hide(self, parts: Iterable[tuple[int, int]], label: bytes, secret_id: str) -> None:
-        for start, end in parts:
+    def hide(self, part: Part, label: bytes, secret_id: str) -> None:
+        for start, end in _written(self.line, part):
             _fill(self.data, start, end, label)
             self.secrets.add(secret_id)
-
-    @property
-    def done(self) -> Iterator[MaskedLine]:
-        if self.secrets:
-            yield MaskedLine(self.offset, self.line, bytes(self.data), frozenset(self.secrets))
 
 
 class Masker:
@@ -113,8 +111,8 @@ class Masker:
         self, client: Client, pieces: Iterable[bytes], *, is_aside: bool, offsets: Container[int] | None = None
     ) -> Iterator[MaskedLine]:
         """The lines of a log that hold a secret, or a part of one that is split over texts; with `offsets` only some lines, each by itself."""
-        meeting = Meeting(client, is_aside=is_aside)
-        last: _Open | None = None
+        chains = Chains(client, is_aside=is_aside)
+        opened: dict[int, _Open] = {}
         lines = client.lines(pieces, 0)
         for offset, line in chain(lines, _rest(lines)):
             if offsets is not None and offset not in offsets:
@@ -122,24 +120,19 @@ class Masker:
             if isinstance(line, LongLine):
                 yield MaskedLine(offset, line, b"", frozenset())
                 continue
-            this = _Open(offset, line, self.data(line))
-            for text, place in meeting.texts(line, offset) if offsets is None else ():
-                for secret in self._search.split(text, place):
-                    secret_id = fingerprint(self._key, secret.value)
-                    label = placeholder(secret.rule, secret_id).encode()
-                    ends = text[:place], place - secret.start
-                    this.hide(_ends(line, *ends), label, secret_id)
-                    this.hide(_beginnings(line, text[place:], secret.end - place), label, secret_id)
-                    if last is not None:
-                        last.hide(_ends(last.line, *ends), label, secret_id)
-            if meeting.offset == offset:
-                if last is not None:
-                    yield from last.done
-                last = this
-            else:
-                yield from this.done
-        if last is not None:
-            yield from last.done
+            opened[offset] = _Open(line, self.data(line))
+            if offsets is None:
+                self._hide(chains.add(line, offset), opened)
+            yield from _done(opened, chains.offset)
+        self._hide(chains.rest(), opened)
+        yield from _done(opened, NOWHERE)
+
+    def _hide(self, chains: Iterable[Chain], opened: dict[int, _Open]) -> None:
+        for secret, parts in self._search.parts(chains):
+            secret_id = fingerprint(self._key, secret.value)
+            self.texts.setdefault(secret_id, secret.value)
+            for part in parts:
+                opened[part.offset].hide(part, placeholder(secret.rule, secret_id).encode(), secret_id)
 
     def _places(self, data: bytes) -> Iterator[_Place]:
         for secret, start, end, is_encoded in self._search.located(data):
@@ -255,19 +248,18 @@ def _around_units(data: bytes, first: int, start: int, end: int) -> tuple[int, i
     return begin, end
 
 
-def _ends(line: bytes, text: str, length: int) -> Iterator[tuple[int, int]]:
-    """Where the last characters of a text are in a line: the text is the end of a JSON string, or a few characters of it are."""
-    yield from _parts(line, text, text[-length:], length, str.endswith)
+def _done(opened: dict[int, _Open], offset: int) -> Iterator[MaskedLine]:
+    """Lines before an offset that hold a secret or a part of one; they are no longer open."""
+    for done in [one for one in opened if one < offset]:
+        one = opened.pop(done)
+        if one.secrets:
+            yield MaskedLine(done, one.line, bytes(one.data), frozenset(one.secrets))
 
 
-def _beginnings(line: bytes, text: str, length: int) -> Iterator[tuple[int, int]]:
-    """Where the first characters of a text are in a line."""
-    yield from _parts(line, text, text[:length], length, str.startswith)
-
-
-def _parts(
-    line: bytes, text: str, part: str, length: int, has: Callable[[str, str], bool]
-) -> Iterator[tuple[int, int]]:
+def _written(line: bytes, part: Part) -> Iterator[tuple[int, int]]:
+    """Where a part of a secret is in a line: in strings that are the text, or hold it, or only the part."""
+    _offset, text, start, end = part
+    wanted = text[start:end]
     strings = []
     for token in TOKEN.finditer(line):
         if token[0][:1] == b'"':
@@ -275,10 +267,21 @@ def _parts(
                 value = msgspec.json.decode(token[0], type=str)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 continue
-            if has(value, part):
-                strings.append((token.start() + 1, token.end() - 1, value))
-    exact = [string for string in strings if has(string[2], text)]
-    for start, end, _ in exact or (strings if length >= _SHORTEST_PART else ()):
-        units = [unit.span() for unit in _UNIT.finditer(line, start, end)]
-        some = units[-length:] if has is str.endswith else units[:length]
-        yield some[0][0], some[-1][1]
+            if (place := value.find(text)) >= 0:
+                strings.append((value.strip() != text, token.span(), place + start))
+            elif len(wanted) >= _SHORTEST_PART and (place := _edge(value, wanted)) >= 0:
+                strings.append((True, token.span(), place))
+    is_exact = any(not is_other for is_other, _, _ in strings)
+    for is_other, (first, last), place in strings:
+        if not (is_exact and is_other):
+            units = [unit.span() for unit in _UNIT.finditer(line, first + 1, last - 1)][place : place + end - start]
+            yield units[0][0], units[-1][1]
+
+
+def _edge(value: str, part: str) -> int:
+    """Where a part begins a string, ends it, or is in it if it is too long to be there by chance; -1 if it does not."""
+    if value.lstrip().startswith(part):
+        return len(value) - len(value.lstrip())
+    if value.rstrip().endswith(part):
+        return len(value.rstrip()) - len(part)
+    return value.find(part) if len(part) >= _LONG_PART else -1

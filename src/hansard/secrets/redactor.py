@@ -7,6 +7,7 @@ import secrets
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -14,9 +15,10 @@ import msgspec
 from hansard.errors import HansardError, UsageError
 from hansard.guard import redaction
 from hansard.guard.detection import detector, rules_version
-from hansard.guard.redaction import MODES, Mode, Redactor, fingerprint
+from hansard.guard.redaction import MODES, KnownPart, Mode, Redactor, fingerprint
 from hansard.model.secrets import FALSE_ALARM
 from hansard.record.store import Record
+from hansard.secrets.split import known_parts, parts_of, split_at
 from hansard.secrets.store import FILE, LOG, NAME, NAMED, open_findings
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ class StoreRedactor:
         self.replaced: set[str] = set()
         """The fingerprints of the secrets that were replaced; empty it to count those of another text."""
         self._made: Redactor | None = None
+        self._scanned: dict[int, tuple[int, int]] = {}
+        self._more: set[KnownPart] = set()  # found in logs that were read and not scanned before
         self._state: object = None
         self._checked = 0.0
 
@@ -50,8 +54,9 @@ class StoreRedactor:
             state = [_stat(os.path.join(self._home, name)) for name in _FILES]
             if self._made is None or state != self._state:
                 self._state = state
-                self._made = _make(self._home, self.mode)
+                self._made, self._scanned = _make(self._home, self.mode)
                 self._made.replaced = self.replaced
+                self._made.add_parts(self._more)
         return self._made
 
     def __call__(self, text: str, before: str = "", after: str = "") -> str:
@@ -65,6 +70,14 @@ class StoreRedactor:
 
     def find(self, text: str) -> list[Secret]:
         return self._redactor.find(text)
+
+    def look_at(self, record: Record, transcript: int) -> None:
+        """Find the secrets that are split over texts of a log which is about to be read, if no scan has searched it."""
+        redactor = self._redactor
+        if self._scanned.get(transcript, (0, 0))[0] != record.size(transcript):
+            more = parts_of(record, detector().find, transcript) - self._more
+            self._more |= more
+            redactor.add_parts(more)
 
     @property
     def version(self) -> str:
@@ -99,8 +112,10 @@ def store_redactor(home: str, mode: str) -> StoreRedactor | None:
     raise UsageError(f"{mode!r} is not a way to redact; choose one of {', '.join(MODES)}")
 
 
-def _make(home: str, mode: Mode) -> Redactor:
+def _make(home: str, mode: Mode) -> tuple[Redactor, dict[int, tuple[int, int]]]:
     key, ignored, known = secrets.token_bytes(32), frozenset[str](), list[tuple[str, str]]()
+    parts: set[KnownPart] = set()
+    scanned: dict[int, tuple[int, int]] = {}
     path = os.path.join(home, "record.db")
     # A store that cannot be read says so where it is asked; its texts are redacted by the rules alone.
     with suppress(HansardError):
@@ -111,10 +126,12 @@ def _make(home: str, mode: Mode) -> Redactor:
                 states = record.secret_states()
                 ignored = frozenset(one for one, state in states.items() if state.state == FALSE_ALARM)
                 known = _known_values(home, record, key)
+                parts, scanned = _known_parts(home, record)
             finally:
                 record.close()
     values = [(rule, value) for rule, value in known if fingerprint(key, value) not in ignored]
-    return Redactor(detector(), key, strict=mode == "strict", ignored=ignored, known=values)
+    redactor = Redactor(detector(), key, strict=mode == "strict", ignored=ignored, known=values, parts=parts)
+    return redactor, scanned
 
 
 def _known_values(home: str, record: Record, key: bytes) -> list[tuple[str, str]]:
@@ -128,6 +145,18 @@ def _known_values(home: str, record: Record, key: bytes) -> list[tuple[str, str]
         _known[home] = (state, values)
         return values
     return []
+
+
+def _known_parts(home: str, record: Record) -> tuple[set[KnownPart], dict[int, tuple[int, int]]]:
+    """Parts of secrets that are split over texts, and how far logs were scanned."""
+    db = None
+    with suppress(HansardError):
+        db = open_findings(home)
+    try:
+        return known_parts(record, detector().find, db)
+    finally:
+        if db is not None:
+            db.close()
 
 
 def _read_known(home: str, record: Record, key: bytes) -> Iterable[tuple[str, str]]:
@@ -173,7 +202,7 @@ def read_value(record: Record, key: bytes, secret: str, source: str, ref: int, s
 
 
 def find_value(record: Record, key: bytes, secret: str, ref: int, offset: int) -> str | None:
-    """A secret from an encoding in a line; None if it is not there, or split over texts."""
+    """A secret from an encoding in a line, or split over the texts from there on; None if it is not there."""
     with suppress(HansardError):
         data = bytearray()
         for piece in record.read(ref, offset):
@@ -181,7 +210,8 @@ def find_value(record: Record, key: bytes, secret: str, ref: int, offset: int) -
             if b"\n" in piece or len(data) > _LONGEST_LINE:
                 break
         text = bytes(data).partition(b"\n")[0].decode("utf-8", "surrogateescape")
-        for found in detector().find(text):
+        split = (found for found, _ in split_at(record, detector().find, ref, offset))
+        for found in chain(detector().find(text), split):
             if fingerprint(key, found.value) == secret:
                 return found.value
     return None

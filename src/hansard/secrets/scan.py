@@ -2,7 +2,7 @@
 
 The scan trails the record as the indexes do: each log has a cursor of its own, and only new bytes are read. It holds no lock of the
 sync, so a sync never waits for it. Every line is searched as it was recorded, JSON and all, which covers texts, inputs, results and fields
-that no client is known to have. Texts that follow each other are searched again where they meet, since a secret may be split over them.
+that no client is known to have. Texts that follow each other are searched again as chains, since a secret may be split over them.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ from hansard.files import FileLock
 from hansard.guard.detection import detector, rules_version
 from hansard.model.secrets import ScanReport
 from hansard.record.store import Record
+from hansard.secrets.chains import Chains
 from hansard.secrets.counts import unscanned
 from hansard.secrets.masking import is_text
-from hansard.secrets.search import Meeting, Search
+from hansard.secrets.search import Search
 from hansard.secrets.store import FILE, LOG, NAME, NAMED, REMARK, FindingStore, Scanned
 
 if TYPE_CHECKING:
     from hansard.clients.protocol import Client
     from hansard.record.store import Generation
+    from hansard.secrets.chains import Chain
 
 Progress = Callable[[int, int], None]
 """Called with the bytes that were read, and those that there are to read."""
@@ -148,35 +150,44 @@ class _Scan:
         """Search what is new in a log; False if it was left for another transaction, since there is much of it."""
         store, record = self.store, self.record
         store.drop(LOG, generation.id, former.offset)
+        store.drop_split(generation.id, former.before)
         lines = client.lines(record.read(generation.id, former.before, generation.size, mend=True), former.before)
-        meeting = Meeting(client, is_aside=generation.kind == "agent")
+        chains = Chains(client, is_aside=generation.kind == "agent")
         read = former.size
         for offset, line in lines:
             if offset >= former.offset:
-                self._line(generation.id, offset, line, meeting)
-            else:
-                meeting.texts(line, offset)
+                self._line(generation.id, offset, line)
+            if not isinstance(line, LongLine):
+                self._split(generation.id, chains.add(line, offset))
             end = lines.offset
             if end - read >= _COMMIT_BYTES or self._is_stopped():
                 self._tell(end - read, total)
-                store.set_scanned(generation.id, Scanned(end, end, min(meeting.offset, end)))
+                store.set_scanned(generation.id, Scanned(end, end, min(chains.offset, end)))
                 return self._is_stopped()
+        before = min(chains.offset, lines.offset)
         if lines.rest.strip():
-            self._line(generation.id, lines.offset, lines.rest, meeting, is_whole=False)
+            self._line(generation.id, lines.offset, lines.rest, is_whole=False)
+            self._split(generation.id, chains.add(lines.rest, lines.offset))
+        self._split(generation.id, chains.rest())
         self._tell(max(0, generation.size - read), total)
-        store.set_scanned(generation.id, Scanned(generation.size, lines.offset, min(meeting.offset, lines.offset)))
+        store.set_scanned(generation.id, Scanned(generation.size, lines.offset, before))
         return True
 
-    def _line(self, transcript: int, offset: int, line: bytes, meeting: Meeting, *, is_whole: bool = True) -> None:
+    def _line(self, transcript: int, offset: int, line: bytes, *, is_whole: bool = True) -> None:
         if isinstance(line, LongLine):
             pieces = self.record.read(transcript, offset, offset + length_of(line), mend=True)
             found = self._search.pieces(pieces)
         else:
             found = self._search.data(line)
-            split = self._search.texts(meeting.texts(line, offset))
-            found += [one for one in split if all(one.fingerprint != other.fingerprint for other in found)]
         if found:
             self.store.put(LOG, transcript, offset, found, is_whole=is_whole)
+
+    def _split(self, transcript: int, chains: list[Chain]) -> None:
+        for offset, found, wrong in self._search.split(chains):
+            for place, fingerprint in wrong:
+                self.store.drop_one(fingerprint, transcript, place)
+            if not self.store.has(found.fingerprint, transcript, offset):
+                self.store.put(LOG, transcript, offset, [found], is_whole=False)
 
     def _files(self, total: int) -> None:
         """Search small files, each content once."""

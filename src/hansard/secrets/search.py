@@ -1,23 +1,19 @@
-"""Where bytes hold secrets: in a line or a file of any length, and where consecutive texts of a transcript meet."""
+"""Where bytes hold secrets: in a line or a file of any length, and in texts of a transcript that follow each other."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from hansard.errors import HansardError
 from hansard.guard.redaction import fingerprint
 from hansard.secrets.store import Found
 
 if TYPE_CHECKING:
-    from hansard.clients.protocol import Client
     from hansard.guard.detection import Secret
+    from hansard.secrets.chains import Chain, Part
 
 _WINDOW = 1 << 20  # bytes of a line or file that are searched at once
 _OVERLAP = 64 << 10  # of two windows: a longer secret is not found
-_MEETING = 400  # characters before and after the place where two texts meet
-_TOKEN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/=.-")
-NOWHERE = 1 << 62  # an offset after all others
 _REMEMBERED = 1_000
 
 
@@ -29,6 +25,17 @@ class Located(NamedTuple):
     end: int
     is_encoded: bool
     """Those bytes are not the secret itself, but an encoding or a part of it."""
+
+
+class SplitFound(NamedTuple):
+    """A secret that is split over texts, and the offset of the line in which it begins.
+
+    `wrong` are parts that look like whole secrets by themselves: offsets of lines and fingerprints.
+    """
+
+    offset: int
+    found: Found
+    wrong: list[tuple[int, str]]
 
 
 class Search:
@@ -66,17 +73,21 @@ class Search:
             last = len(data) if is_last else _WINDOW - half
             yield from (one for one in self._here(data, base) if first <= one.start - base < last)
 
-    def texts(self, meetings: Iterable[tuple[str, int]]) -> list[Found]:
-        """The secrets that are split over texts: each pair of texts as one, and where they meet."""
-        return self._once(
-            self._found(Located(secret, 0, 0, is_encoded=True))
-            for text, place in meetings
-            for secret in self.split(text, place)
-        )
+    def split(self, chains: Iterable[Chain]) -> Iterator[SplitFound]:
+        """The secrets that are split over texts."""
+        for secret, parts in self.parts(chains):
+            begun = [
+                (part.offset, fingerprint(self._key, one.value))
+                for part in parts
+                for one in self._find(part.text)
+                if part.start <= one.start and one.end <= part.end
+            ]
+            yield SplitFound(parts[0].offset, self._found(Located(secret, 0, 0, is_encoded=True)), begun)
 
-    def split(self, text: str, place: int) -> Iterator[Secret]:
-        """The secrets in a text that go over a place in it."""
-        return (secret for secret in self._find(text) if secret.start < place < secret.end)
+    def parts(self, chains: Iterable[Chain]) -> Iterator[tuple[Secret, list[Part]]]:
+        """The secrets that are split over texts, each with what every text has of it."""
+        for chain in chains:
+            yield from chain.split(self._find)
 
     def _here(self, data: bytes, base: int) -> list[Located]:
         text = data.decode("utf-8", "surrogateescape")
@@ -122,37 +133,6 @@ class Search:
             rule = min(places, key=lambda one: (one.confidence, one.rule))
             once.append(first._replace(rule=rule.rule, confidence=rule.confidence, times=len(places)))
         return once
-
-
-class Meeting:
-    """The places where consecutive texts of a transcript meet."""
-
-    def __init__(self, client: Client, *, is_aside: bool) -> None:
-        self._client, self._is_aside = client, is_aside
-        self._last: dict[str, str] = {}  # the ends of the last texts, by kind
-        self.offset = NOWHERE
-        """Where the line begins that they are in."""
-
-    def texts(self, line: bytes, offset: int) -> Iterator[tuple[str, int]]:
-        """Pairs of texts that meet within a token, as one text, and where they meet."""
-        pairs = []
-        try:
-            records = self._client.texts(line, offset, is_aside=self._is_aside)
-        except (ValueError, RecursionError, HansardError):
-            records = []
-        last = self._last
-        if any(record.texts for record in records):
-            self._last = {}
-            self.offset = offset
-        for record in records:
-            for text in record.texts:
-                end = last.get(text.kind, "")
-                if end and text.text and end[-1] in _TOKEN and text.text[0] in _TOKEN:
-                    pairs.append((end + text.text[:_MEETING], len(end)))
-                if text.text:
-                    last = {**last, text.kind: text.text[-_MEETING:]}
-                    self._last[text.kind] = text.text[-_MEETING:]
-        return iter(pairs)
 
 
 def _windows(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -40,7 +40,7 @@ CREATE TABLE scanned (
     transcript INTEGER PRIMARY KEY,   -- the generation's id in the record
     size       INTEGER NOT NULL,      -- bytes of the record that were read
     offset     INTEGER NOT NULL,      -- where the first line begins that was not there in full
-    before     INTEGER NOT NULL       -- where the last line before it begins whose texts a secret may continue
+    before     INTEGER NOT NULL       -- where the first line before it begins whose texts a secret may continue
 );
 
 -- Where secrets are: a line of a log, a file, a name, or a remark of the user.
@@ -53,7 +53,7 @@ CREATE TABLE findings (
     ref         INTEGER NOT NULL,     -- id of the generation, the snapshot, the file or the remark
     offset      INTEGER NOT NULL,     -- of the line in its log; 0 in others
     start       INTEGER NOT NULL,     -- of the secret as it is written: bytes after `offset`
-    length      INTEGER NOT NULL,     -- in bytes
+    length      INTEGER NOT NULL,     -- in bytes; 0: it is split over texts, the first of them in this line
     is_encoded  INTEGER NOT NULL,     -- 1: those bytes are not the secret itself, but an encoding or a part of it
     is_bare     INTEGER NOT NULL,     -- 1: only what is around it reveals it, so it is searched for by itself, too
     times       INTEGER NOT NULL      -- how many times it is there; in a line that stands for others, also in those
@@ -155,6 +155,21 @@ class FindingStore(Disposable):
     def drop(self, source: str, ref: int, offset: int = 0) -> None:
         """Remove what was found from an offset on."""
         self.db.execute("DELETE FROM findings WHERE source = ? AND ref = ? AND offset >= ?", (source, ref, offset))
+
+    def drop_split(self, transcript: int, offset: int) -> None:
+        """Remove what was found split over texts of a log from an offset on: further texts may belong to it."""
+        sql = "DELETE FROM findings WHERE source = ? AND ref = ? AND offset >= ? AND length = 0"
+        self.db.execute(sql, (LOG, transcript, offset))
+
+    def drop_one(self, fingerprint: str, transcript: int, offset: int) -> None:
+        """Remove a secret that was found in a line."""
+        sql = "DELETE FROM findings WHERE fingerprint = ? AND source = ? AND ref = ? AND offset = ?"
+        self.db.execute(sql, (fingerprint, LOG, transcript, offset))
+
+    def has(self, fingerprint: str, transcript: int, offset: int) -> bool:
+        """Whether a secret was found in a line."""
+        sql = "SELECT 1 FROM findings WHERE fingerprint = ? AND source = ? AND ref = ? AND offset = ?"
+        return self.db.execute(sql, (fingerprint, LOG, transcript, offset)).fetchone() is not None
 
     def set_scanned(self, transcript: int, scanned: Scanned) -> None:
         self.db.execute("INSERT OR REPLACE INTO scanned VALUES (?, ?, ?, ?)", (transcript, *scanned))

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from hansard.clients import client_of
 from hansard.errors import NotFound
 from hansard.model.display import CallFacts, Display, DisplayThread, Item, Part, Picture, Turn
-from hansard.model.gate import put_behind_gate, release, verbatim
+from hansard.model.gate import look_at, put_behind_gate, release, verbatim
 from hansard.thread.branches import BranchChoice, BranchLine, find_line, fork_places, list_choices
 from hansard.thread.reader import ThreadReader, find_agent, list_agents, long_record
 from hansard.thread.store import Window, Windows
@@ -134,6 +134,7 @@ class Thread:
             self._transcript: int | None = row[0] if row is not None else None
         else:
             self._transcript, self._sidechain_root, self._agent_id = find_agent(family.reader, session_id, agent)
+        look_at(self.redact, family.store.record, self._transcript)
         self._branch = branch
         self._last = (-1, 0)  # offset and number of the previous item
 
