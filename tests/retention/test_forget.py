@@ -162,6 +162,78 @@ def test_nothing_brings_it_back(h: Hansard, tree: Tree, tmp_path: Path) -> None:
     assert not [hit for hit in found(tree.home, NAME) if "record.db" not in hit]
 
 
+WITHOUT_ID: list[dict[str, Any]] = [
+    {
+        "type": "queue-operation",
+        "operation": "enqueue",
+        "timestamp": "2026-03-01T08:59:59.000Z",
+        "content": f"queued {WORD}",
+    },
+    {"type": "summary", "summary": f"Summary of {WORD}", "leafUuid": "prompt-one"},
+    {"type": "file-history-snapshot", "messageId": "m1", "snapshot": {"name": WORD}},
+]
+LATER_LINES: list[dict[str, Any]] = [
+    {"type": "custom-title", "customTitle": f"Named {WORD}"},
+    {"type": "brand-new-kind", "uuid": "nk-1", "payload": {"text": f"unknown {WORD}"}},
+    {"type": "mode", "mode": "plan"},
+]
+
+
+def as_session(lines: list[dict[str, Any]], session_id: str) -> list[dict[str, Any]]:
+    return [{**line, "sessionId": session_id} for line in lines]
+
+
+@pytest.mark.parametrize("source", [False, True])
+@pytest.mark.parametrize("is_live", [False, True])
+def test_a_copy_under_another_id_is_stored_without_its_lines(
+    h: Hansard, tree: Tree, source: bool, is_live: bool
+) -> None:
+    talk = [
+        user(SECRET, "prompt-one", f"Tell {WORD} about it.", 0),
+        assistant(SECRET, "p4", "msg_02sec", f"I told {WORD}.", 3, "prompt-one"),
+    ]
+    tree.write(main_path(SECRET), as_session([*WITHOUT_ID, *talk, *LATER_LINES], SECRET))
+    h.sync()
+    h.forget([SECRET], source=source)
+    copied = as_session([*WITHOUT_ID, *talk, *LATER_LINES], LATER)
+    own = [user(LATER, "l1", "And on.", 50, "p4"), {"type": "custom-title", "customTitle": "Mine", "sessionId": LATER}]
+    tree.write(main_path(LATER), copied[: 5 if is_live else None])
+    h.sync()
+    tree.append(main_path(LATER), [*(copied[5:] if is_live else []), *own])
+    h.sync()
+    assert said(h, LATER)[-1] == "And on."
+    assert h.session(LATER).title == "Mine"
+    stored = b"".join(h.cat(LATER))
+    assert NAME not in stored
+    assert b'"mode":"plan"' in stored.replace(b" ", b"")
+    h.sync(reread=True)
+    with Record.open(str(tree.home / "record.db")) as record:
+        record.compact()
+    assert_gone(tree.home)
+    assert_verified(h)
+
+
+def test_equal_lines_of_other_sessions_are_stored(h: Hansard, tree: Tree) -> None:
+    title = {"type": "custom-title", "customTitle": "Review"}
+    tree.append(main_path(SECRET), as_session([title], SECRET))
+    h.sync()
+    h.forget([SECRET])
+    tree.write(main_path(LATER), as_session([title, user(LATER, "l1", "Hello.", 50), title], LATER))
+    h.sync()
+    assert h.session(LATER).title == "Review"
+
+
+def test_lines_without_an_id_go_from_a_fork_too(h: Hansard, tree: Tree) -> None:
+    tree.append(main_path(SECRET), as_session(WITHOUT_ID[:1], SECRET))
+    tree.append(main_path(FORK), as_session([*WITHOUT_ID[:1], {"type": "custom-title", "customTitle": "Mine"}], FORK))
+    h.sync()
+    plan = h.plan_forget([SECRET])
+    assert [item.lines for item in plan.items if item.kind == "copied_message"] == [4]
+    h.forget([SECRET])
+    assert_gone(tree.home)
+    assert h.session(FORK).title == "Mine"
+
+
 def test_with_the_clients_own_files(h: Hansard, tree: Tree) -> None:
     dates = {path: tree.place(path).stat().st_mtime_ns for path in ("history.jsonl", main_path(FORK))}
     plan = h.plan_forget([SECRET], source=True)
@@ -289,7 +361,12 @@ def test_allowed_again(h: Hansard, tree: Tree) -> None:
     assert not h.allow(OTHER)
     assert h.allow(SECRET)
     h.sync()
-    assert h.session(SECRET).title
+    assert h.session(SECRET).title == f"On {WORD}"
+    assert f"Tell {WORD} about it." in said(h, SECRET)
+    assert_verified(h)
+    h.forget([SECRET])
+    h.sync()
+    assert_gone(tree.home)
 
 
 @pytest.mark.parametrize(

@@ -323,6 +323,10 @@ class GenericClient:
         """A file has one session, and no line comes again in another one."""
         return [], ""
 
+    def line_content(self, line: bytes) -> tuple[str, bytes]:  # noqa: ARG002
+        """No line comes again in another session."""
+        return "", b""
+
     def blank_line(self, line: bytes) -> bytes:
         """What most clients call the values that tell a line's place stays."""
         from hansard.clients.blanking import blank

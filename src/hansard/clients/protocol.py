@@ -292,6 +292,9 @@ class Client(Protocol):
     def line_names(self, line: bytes) -> tuple[list[str], str]:
         """The sessions that a line says it is of or was copied from, and the line's own id; nothing where it does not say."""
 
+    def line_content(self, line: bytes) -> tuple[str, bytes]:
+        """Of a line without an id: that of the line it is about, and what it says, which is the same in a copy of its session; empty if nothing."""
+
     def blank_line(self, line: bytes) -> bytes:
         """A line without what it says, and with all by which it has its place: as many bytes, with markers."""
 

@@ -131,14 +131,10 @@ def copied_lines(reader: Reader, sessions: Collection[str]) -> list[Line]:
     return [_line(*row) for row in rows]
 
 
-def line_ids(reader: Reader, sessions: Collection[str], most: int) -> tuple[set[tuple[str, str]], bool]:
-    """Client and uuid of the sessions' own lines, up to a number, and whether these are all."""
-    found: set[tuple[str, str]] = set()
-    for client, uuid in reader.rows(f"SELECT DISTINCT t.client, r.uuid FROM {_OWN}", (_json(sessions),)):
-        if len(found) >= most:
-            return found, False
-        found.add((client, uuid))
-    return found, True
+def own_lines(reader: Reader, sessions: Collection[str]) -> dict[int, int]:
+    """The transcripts of sessions, and where in each the lines begin that it did not copy from another session."""
+    sql = f"SELECT id, copied FROM transcripts WHERE session_id IN {_LISTED} AND kind <> 'history'"
+    return dict(reader.rows(sql, (_json(sessions),)))
 
 
 class Sweep(NamedTuple):

@@ -21,7 +21,7 @@ from hansard.record.layout import now
 from hansard.record.logs import Logs
 from hansard.record.schema import CHUNK
 from hansard.record.snapshots import Snapshots
-from hansard.record.tombstones import IN_TABLE, Tombstones
+from hansard.record.tombstones import ALLOWED, IN_TABLE, SESSION, Tombstones
 from hansard.sources.tail import WINDOW, unseen_mark
 
 if TYPE_CHECKING:
@@ -174,12 +174,17 @@ class Erasing(Logs, Snapshots):
     def bury(self, kind: str, names: Iterable[Sequence[str]]) -> None:
         """Add tombstones: nothing of these names is stored again."""
         self._must_write()
+        names = list(names)
         self._run("UPDATE store SET tombstone_key = randomblob(32) WHERE tombstone_key IS NULL")
         tombstones = Tombstones(self._one("SELECT tombstone_key FROM store")[0], self._is_buried)
         self._run_many(
             "INSERT OR IGNORE INTO tombstone (digest, kind, at) VALUES (?, ?, ?)",
             ((tombstones.digest(kind, *each), IN_TABLE.get(kind, kind), self._moment) for each in names),
         )
+        if kind == SESSION:
+            self._run_many(
+                "DELETE FROM tombstone WHERE digest = ?", ((tombstones.digest(ALLOWED, *each),) for each in names)
+            )
 
     def exhume(self, kind: str, *names: str) -> bool:
         """Remove a tombstone; False if there was none."""
@@ -188,6 +193,8 @@ class Erasing(Logs, Snapshots):
         if not tombstones.has(kind, *names):
             return False
         self._run("DELETE FROM tombstone WHERE digest = ?", (tombstones.digest(kind, *names),))
+        if kind == SESSION:
+            self.bury(ALLOWED, [names])
         return True
 
     # -- receipts

@@ -208,7 +208,7 @@ CREATE TABLE blank (
   PRIMARY KEY (kind, ref, start)
 ) STRICT, WITHOUT ROWID;
 
--- What must not be kept again: only keyed hashes of names, never of content.
+-- What must not be kept again: only keyed hashes of names, and of content together with an id that nobody can guess.
 CREATE TABLE tombstone (
   digest  BLOB PRIMARY KEY,                         -- of a session's client and id, of a file's root and path, or of what is left of a line
   kind    TEXT NOT NULL CHECK (kind IN ('session', 'file', 'line')),  -- what it is of

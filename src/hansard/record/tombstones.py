@@ -8,12 +8,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SESSION, FILE, LINE = "session", "file", "line"
-"""What a tombstone is of: a session by its client and id, a file by its root and path, a line by its client and id."""
+"""What a tombstone is of: a session by its client and id, a file by its root and path, a line by its client and id, or `content_name`."""
 MASKED, SECRET = "masked", "secret"
 """A line, by its client and id, that is kept with placeholders for its secrets, and such a secret, by its fingerprint."""
-IN_TABLE = {MASKED: LINE, SECRET: LINE}
-"""What these are called in the table, whose layout knows three kinds: both are of lines."""
+ALLOWED = "allowed"
+"""A session whose lines may be stored again, by its client and id, although tombstones of single lines are left of it."""
+IN_TABLE = {MASKED: LINE, SECRET: LINE, ALLOWED: SESSION}
+"""What these are called in the table, whose layout knows three kinds."""
 _DIGEST = 16
+
+
+def content_digest(content: bytes) -> bytes:
+    """What `content_name` takes of a content."""
+    from hashlib import blake2b
+
+    return blake2b(content, digest_size=_DIGEST).digest()
+
+
+def content_name(first: str, digest: bytes) -> str:
+    """What a line without an id is called in its tombstone; `first` is the first id in its log: copies share it, and nobody can guess it."""
+    from hashlib import blake2b
+
+    named = first.encode("utf-8", "surrogatepass") + b"\0" + digest
+    return f"={blake2b(named, digest_size=_DIGEST).hexdigest()}"
 
 
 class Tombstones(NamedTuple):

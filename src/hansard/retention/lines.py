@@ -1,16 +1,55 @@
-"""Lines of the record: their bytes, and what they say."""
+"""Lines of the record: their bytes, what they say, and the names by which copies of them are recognised."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from hansard.record.tombstones import content_digest, content_name
+
 if TYPE_CHECKING:
+    from hansard.clients.lines import Lines
+    from hansard.clients.protocol import Client
     from hansard.query.forgetting import Line
     from hansard.record.store import Record
 
 _PIECE = 1 << 16
+
+
+class NamedLine(NamedTuple):
+    """A line by which its copies are recognised."""
+
+    offset: int
+    length: int
+    name: str
+    """Its id, or the `content_name` of a line without one."""
+
+
+def named_lines(client: Client, pieces: Iterable[bytes]) -> Iterator[NamedLine]:
+    """The lines of a log that have a name: all with an id, and those that say something in a log in which any has one."""
+    first = ""
+    waiting: list[tuple[int, int, bytes]] = []  # before the first line with an id
+    for offset, line in _lines(client.lines(pieces, 0)):
+        if line_id := client.line_names(line)[1]:
+            if not first:
+                first = line_id
+                yield from (NamedLine(at, size, content_name(first, digest)) for at, size, digest in waiting)
+            yield NamedLine(offset, len(line), line_id)
+        elif content := client.line_content(line)[1]:
+            digest = content_digest(content)
+            if first:
+                yield NamedLine(offset, len(line), content_name(first, digest))
+            else:
+                waiting.append((offset, len(line), digest))
+
+
+def _lines(lines: Lines) -> Iterator[tuple[int, bytes]]:
+    """Complete lines, and the rest."""
+    yield from lines
+    if lines.rest:
+        yield lines.offset, lines.rest
 
 
 def read_line(record: Record, line: Line) -> bytes:

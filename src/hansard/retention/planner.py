@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hansard.clients import client_of
@@ -22,7 +22,7 @@ from hansard.record.erase import Patch
 from hansard.record.store import LIVE, Record
 from hansard.retention.copies import Wanted, find_copies
 from hansard.retention.files import HELD, StoredFile, StoreFiles, kind_of
-from hansard.retention.lines import read_line, text_of
+from hansard.retention.lines import named_lines, read_line, text_of
 from hansard.secrets.values import plain_forms
 from hansard.sources.roots import FileKind, path_inside
 from hansard.sync.erasing import FILE_STEP, Order, source_step
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hansard.retention.location import StoreLocation
 
 _MOST_LINES = 100_000
-"""How many lines get tombstones of their own; of more, copies in forks that are made later would be kept."""
+"""How many lines get tombstones of their own, of 16 bytes each; of more, copies in forks that are made later would be kept."""
 _NAMED = 5  # sessions in an error
 NAMED_KINDS = frozenset({"subagent", "tool_result"})
 Place = tuple[int, str]  # a file's root and path
@@ -96,18 +96,33 @@ class Planner(StoreFiles):
         self._add_lines("title", forgetting.title_lines(self.reader, sessions))
         self._add_listed(sessions)
         copies = forgetting.copied_lines(self.reader, sessions)
+        self._remember_lines(sessions)
         if self.request.keep_copies:
             self._leave_copies(copies)
         else:
-            self._add_lines("copied_message", copies)
-        if not self.request.source:
-            ids, is_all = forgetting.line_ids(self.reader, sessions, _MOST_LINES)
-            self.order.lines |= ids
-            if not is_all:
-                self.warnings.append(
-                    f"only {_MOST_LINES:,} of its lines are remembered by their ids: a fork that the client makes later from its own"
-                    " files would be stored. --source removes those files"
-                )
+            self._add_lines("copied_message", [*copies, *self._copied_without_id(copies)])
+
+    def _remember_lines(self, sessions: Collection[str]) -> None:
+        """Let no copy of a line be stored in another session: the client may fork it from its own files, or these may have been copied."""
+        for id_, start in sorted(forgetting.own_lines(self.reader, sessions).items()):
+            client = self.files[self.generations[id_].file_id].root.client
+            for line in named_lines(client_of(client), self.record.read(id_, mend=True)):
+                if line.offset < start:
+                    continue
+                if len(self.order.lines) >= _MOST_LINES:
+                    self.warnings.append(
+                        f"only {_MOST_LINES:,} of its lines are remembered: a fork that is made later would be stored"
+                    )
+                    return
+                self.order.lines.add((client, line.name))
+
+    def _copied_without_id(self, copies: Iterable[Line]) -> Iterator[Line]:
+        """The lines of copies that the index does not know by an id: titles, queued prompts, kinds that nobody knows."""
+        for id_ in sorted({line.transcript for line in copies}):
+            client = self.files[self.generations[id_].file_id].root.client
+            for line in named_lines(client_of(client), self.record.read(id_, mend=True)):
+                if (client, line.name) in self.order.lines:
+                    yield Line(id_, line.offset, line.length, None)
 
     def refuse_held(self, sessions: Collection[str]) -> None:
         """Raise if any of these sessions is under a hold."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hansard.clients import client_of
 from hansard.clients.blanking import ONLY_KEYS, blank
-from hansard.record.tombstones import LINE, MASKED, SECRET, SESSION
+from hansard.record.tombstones import ALLOWED, LINE, MASKED, SECRET, SESSION, content_digest, content_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hansard.record.tombstones import Tombstones
     from hansard.secrets.masking import Masker
 
+_HEAD = 1 << 20  # bytes at the beginning of a log in which the first id is looked for
 _LONGEST = 64 << 20  # bytes of a line that is checked; a longer one is stored as it is
 
 
@@ -23,9 +24,18 @@ class ForgottenLines:
     """Replaces forgotten lines of a log as it is read."""
 
     def __init__(
-        self, client: str, tombstones: Tombstones, begun: bytes, start: int, mask: Callable[[bytes], bytes]
+        self,
+        client: str,
+        tombstones: Tombstones,
+        begun: bytes,
+        start: int,
+        mask: Callable[[bytes], bytes],
+        former: Callable[[int], bytes] = lambda _: b"",
     ) -> None:
-        """`begun` is what was kept before `start` of a line that had no end then; `mask` hides forgotten secrets in a line."""
+        """`begun` is what was kept before `start` of a line that had no end then; `mask` hides forgotten secrets in a line.
+
+        `former` gives so many bytes of the beginning of the log, as it was kept before.
+        """
         self.blanks: list[tuple[int, bytes]] = []
         """Where markers were put in lines, and the bytes there."""
         self.late: list[tuple[int, bytes]] = []
@@ -37,6 +47,9 @@ class ForgottenLines:
         self._begun = begun
         self._held = bytearray()  # of a line that is not complete
         self._offset = start  # where these begin
+        self._former = former
+        self._first: str | None = None  # the first id in the log; None: not looked for yet, empty: there is none
+        self._searched = 0  # bytes of `_held` without it
 
     @property
     def waits(self) -> bool:
@@ -47,6 +60,8 @@ class ForgottenLines:
         """The lines that end in a piece, as they are to be stored."""
         self._held += piece
         end = self._held.rfind(b"\n") + 1
+        if self._first is None and not self._offset and not self._find_first(end) and len(self._held) < _HEAD:
+            return  # whose copies these lines are is not known yet
         if not end and len(self._held) < _LONGEST:
             return
         end = end or len(self._held)
@@ -55,10 +70,36 @@ class ForgottenLines:
         yield b"".join(map(self._kept, _lines(whole)))
 
     def rest(self) -> bytes:
-        """The incomplete last line of the file."""
+        """What is left at the end of the file: its incomplete last line."""
         rest = bytes(self._held)
         self._held.clear()
-        return self._kept(rest) if rest else b""
+        return b"".join(map(self._kept, _lines(rest)))
+
+    def _find_first(self, end: int) -> bool:
+        """Look for the first id in the complete lines of a log that begins here."""
+        for line in _lines(bytes(self._held[self._searched : end])):
+            if line_id := self._client.line_names(line)[1]:
+                self._first = line_id
+                return True
+        self._searched = end
+        return False
+
+    def _first_id(self) -> str:
+        """The first id in the log; empty if its beginning has none."""
+        if self._first is None:
+            ids = (self._client.line_names(line)[1] for line in _lines(self._former(_HEAD)))
+            self._first = next(filter(None, ids), "")
+        return self._first
+
+    def _is_copy(self, line: bytes) -> bool:
+        """Whether a line without an id is about a forgotten line, or in a copy of a forgotten session."""
+        about, content = self._client.line_content(line)
+        has = self._tombstones.has
+        return bool(about and has(LINE, self._name, about)) or bool(
+            content
+            and self._first_id()
+            and has(LINE, self._name, content_name(self._first_id(), content_digest(content)))
+        )
 
     def _kept(self, line: bytes) -> bytes:
         start, begun = self._offset, self._begun
@@ -67,8 +108,9 @@ class ForgottenLines:
         whole = begun + line
         session_ids, line_id = self._client.line_names(whole)
         has = self._tombstones.has
+        is_allowed = any(has(ALLOWED, self._name, session_id) for session_id in session_ids)
         if any(has(SESSION, self._name, session_id) for session_id in session_ids) or (
-            line_id and has(LINE, self._name, line_id)
+            not is_allowed and (has(LINE, self._name, line_id) if line_id else self._is_copy(whole))
         ):
             marked = self._client.blank_line(whole)
         elif line_id and has(MASKED, self._name, line_id):

@@ -272,7 +272,12 @@ class RecordWriter:
             self._mask = secret_mask(self.record, self._tombstones)
         kept = b"".join(self.record.read(generation, max(0, before - _BEGUN), before))
         begun = kept[kept.rfind(b"\n") + 1 :]
-        return ForgottenLines(client, self._tombstones, begun if len(begun) < _BEGUN else b"", before, self._mask)
+
+        def former(size: int) -> bytes:
+            return b"".join(self.record.read(generation, 0, min(before, size)))
+
+        begun = begun if len(begun) < _BEGUN else b""
+        return ForgottenLines(client, self._tombstones, begun, before, self._mask, former)
 
     def _end_lines(self, generation: int, lines: ForgottenLines) -> None:
         """Store the rest of a batch of lines, and note the markers in it."""

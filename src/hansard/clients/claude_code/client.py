@@ -193,6 +193,12 @@ class ClaudeCode:
 
         return line_names(line)
 
+    def line_content(self, line: bytes) -> tuple[str, bytes]:
+        """Of a title, a queued prompt or the like: its leafUuid, and its JSON without the names of sessions."""
+        from hansard.clients.claude_code.lines import line_content
+
+        return line_content(line)
+
     def blank_line(self, line: bytes) -> bytes:
         """A line without what it says."""
         from hansard.clients.claude_code.lines import blank_line

@@ -56,6 +56,11 @@ class _Thought(Struct, gc=False):
     thinking: str = ""
 
 
+_OF_SESSION = frozenset({"sessionId", "session_id", "forkedFrom"})
+_SAYING_NOTHING = frozenset(
+    {"type", "subtype", "operation", "mode", "permissionMode", "timestamp", "cwd", "gitBranch", "version"}
+)
+_decode_all = msgspec.json.Decoder(dict[str, Any]).decode
 _decode = msgspec.json.Decoder(_Names).decode
 _keys = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_thought = msgspec.json.Decoder(_Thought).decode
@@ -72,6 +77,19 @@ def line_names(line: bytes) -> tuple[list[str], str]:
     return [session for session in stated if isinstance(session, str)], names.uuid if isinstance(
         names.uuid, str
     ) else ""
+
+
+def line_content(line: bytes) -> tuple[str, bytes]:
+    """The leafUuid of a line, and its JSON without what a copy of its session has otherwise; empty if no more than its kind is left."""
+    try:
+        said = _decode_all(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return "", b""
+    about = said.get("leafUuid")
+    content = {key: value for key, value in said.items() if key not in _OF_SESSION}
+    if content.keys() <= _SAYING_NOTHING:
+        content = {}
+    return about if isinstance(about, str) else "", msgspec.json.encode(content, order="sorted") if content else b""
 
 
 def blank_line(line: bytes) -> bytes:
