@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from hansard.record.erase import Patch
 from hansard.record.schema import CHUNK
 from hansard.record.store import Record
 from hansard.record.verify import verify
-from tests.record.making import as_older_layout, break_store, keep_log, keep_more, keep_whole, mark
+from tests.record.making import NOTE, as_older_layout, break_store, keep_log, keep_more, keep_whole, mark
 
 OTHER = "projects/-home-u-p/0e6f1a2b-0000-4000-8000-000000000002.jsonl"
 
@@ -45,6 +47,33 @@ def test_each_write_is_a_revision(record: Record) -> None:
     assert len({hash_ for _, hash_, _ in record.revisions()}) == 8
     assert verify(record, [], deep=True).mismatches == []
     assert verify(record, [], deep=False).revision == str(record.head())
+
+
+def fill_in_one_write(record: Record) -> None:
+    """A new log, a small file and a remark, and then a log that turns out to be rewritten."""
+    keep_log(record, b"one\n", "projects/x/new.jsonl")
+    with record.writing():
+        root = record.root_id("/src/.claude", ".claude")
+        generation = record.start_generation(root, "projects/y/new.jsonl", "main", "new")
+        record.append(generation, b"two\n")
+        record.settle(generation, mark(4), 0o644)
+        record.snapshot(root, NOTE, "tool_result", b"note", mark(4), 0o600)
+        record.remove_remarks([record.add_remark("s1", "tag", "infra")])
+        generation = record.start_generation(root, "projects/x/new.jsonl", "main", "rewritten")
+        record.append(generation, b"three\n")
+        record.settle(generation, mark(6), 0o644)
+
+
+def test_a_rewritten_log_leaves_the_entries_of_its_write(record: Record) -> None:
+    fill_in_one_write(record)
+    assert [(entry.kind, entry.ref) for entry in record.entries() if entry.revision == 2] == [
+        ("log", 2),
+        ("log", 3),
+        ("remark", 1),
+        ("removed", 1),
+        ("snapshot", 1),
+    ]
+    assert verify(record, [], deep=True).mismatches == []
 
 
 def test_a_write_that_changes_nothing_is_none(record: Record) -> None:
@@ -168,18 +197,33 @@ def test_what_no_revision_stored_is_found(record: Record, place: Path, what: str
     assert reasons(place), what
 
 
-@pytest.mark.parametrize("version", [8, 9])
-def test_a_chain_without_times_goes_on_with_them(
-    record: Record, place: Path, version: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    dated = chain.next_hash
-    with monkeypatch.context() as patched:
+@contextmanager
+def older_layout(place: Path) -> Iterator[Record]:
+    """A record whose chain is written as versions before layout 10 wrote it."""
+
+    def touch(self: chain.Lineage, kind: str, ref: int) -> None:
+        if kind != chain.RECEIPT and kind not in chain.BLANKS.values():
+            self._touched.append((kind, ref))
+
+    def end_generation(self: Record, generation: int, reason: str) -> None:
+        self._forget()
+        end(self, generation, reason)
+
+    dated, end = chain.next_hash, Record._end_generation
+    with pytest.MonkeyPatch.context() as patched:
         patched.setattr(chain, "next_hash", lambda former, entries, _: dated(former, entries, None))
-        patched.setattr(chain.Lineage, "_touch", _touch_of_older_layouts)
-        with Record.open(str(place.with_name("old.db"))) as old:
-            filled_and_erased(old)
-            noted = str(old.head())
-    place = place.with_name("old.db")
+        patched.setattr(chain.Lineage, "_touch", touch)
+        patched.setattr(Record, "_end_generation", end_generation)
+        with Record.open(str(place)) as opened:
+            yield opened
+
+
+@pytest.mark.parametrize("version", [8, 9])
+def test_a_chain_without_times_goes_on_with_them(place: Path, version: int) -> None:
+    with older_layout(place) as older:
+        filled_and_erased(older)
+        fill_in_one_write(older)
+        noted = str(older.head())
     as_older_layout(place, version)
     with Record.open(str(place)) as again:
         assert verify(again, [], deep=True, since=noted).mismatches == []
@@ -190,11 +234,6 @@ def test_a_chain_without_times_goes_on_with_them(
     assert len(list(place.parent.glob(f"{place.name}.layout-{version}-*.backup"))) == 1
     break_store(place, f"UPDATE revision SET at = '2020-01-01T00:00:00.000Z' WHERE id = {last}")
     assert reasons(place) == [f"revision {last} does not match the hash of its time and of what it added"]
-
-
-def _touch_of_older_layouts(self: chain.Lineage, kind: str, ref: int) -> None:
-    if kind != chain.RECEIPT and kind not in chain.BLANKS.values():
-        self._touched.append((kind, ref))
 
 
 def test_a_dated_chain_called_older_covers_nothing_new(record: Record, place: Path) -> None:

@@ -222,7 +222,7 @@ def begin(db: apsw.Connection, store_id: str, moment: str) -> None:
 def extend(db: apsw.Connection, moment: str) -> None:
     """Let a chain that a layout before 10 has ended cover what it did not cover: receipts, markers, and times from here on.
 
-    A chain that was written with this layout is left alone, whatever the layout of its database claims.
+    Versions of those layouts also lost entries: those of a write in which a file turned out to be rewritten, up to that file. A chain that was written with this layout is left alone, whatever the layout of its database claims.
     """
     rows: list[Any] = db.execute("SELECT id, at, hash FROM revision ORDER BY id DESC LIMIT 2").fetchall()
     if not rows:
@@ -233,8 +233,23 @@ def extend(db: apsw.Connection, moment: str) -> None:
         "SELECT revision_id, kind, ref, size, hash FROM entry WHERE revision_id = ? ORDER BY kind, ref", (last,)
     ).fetchall()
     if next_hash(former, [Entry._make(row) for row in entries], at) != hash_:
-        _enter(db, hash_, last + 1, moment, _marks(db))
+        _enter(db, hash_, last + 1, moment, [*_without_entries(db), *_marks(db)])
         db.execute("UPDATE store SET revision = max(revision, ?)", (last + 1,))
+
+
+def _without_entries(db: apsw.Connection) -> list[tuple[str, int]]:
+    """The logs, snapshots and remarks of which no entry says what they have."""
+    newest = "(SELECT ref, max(revision_id), size FROM entry WHERE kind = 'log' GROUP BY ref)"
+    missing = "id NOT IN (SELECT ref FROM entry WHERE kind = '{}')"
+    return [
+        *(
+            (LOG, ref)
+            for ref in _ids(db, f"generation g LEFT JOIN {newest} e ON e.ref = g.id WHERE e.size IS NOT g.size")
+        ),
+        *((SNAPSHOT, ref) for ref in _ids(db, f"snapshot WHERE {missing.format(SNAPSHOT)}")),
+        *((REMARK, ref) for ref in _ids(db, f"remark WHERE {missing.format(REMARK)}")),
+        *((REMOVED, ref) for ref in _ids(db, f"remark WHERE removed_at IS NOT NULL AND {missing.format(REMOVED)}")),
+    ]
 
 
 def _marks(db: apsw.Connection) -> list[tuple[str, int]]:

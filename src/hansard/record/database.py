@@ -219,6 +219,10 @@ class Database:
     def _write_back(self) -> None:
         """Write what is still held in memory."""
 
+    def _release_tails(self) -> None:
+        """Write what is still held in memory of logs, and drop it."""
+        self._write_back()
+
     def _step(self) -> int:
         """How much is held in memory before a step."""
         return 0

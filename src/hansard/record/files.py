@@ -297,8 +297,7 @@ class Files(Lineage):
 
     def _end_generation(self, generation: int, reason: str) -> None:
         """Close a generation that something else follows."""
-        self._write_back()
-        self._forget()
+        self._release_tails()
         self._run(
             "UPDATE generation SET ended_at = ?, ended_reason = ? WHERE id = ?", (self._moment, reason, generation)
         )

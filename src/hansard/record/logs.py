@@ -460,6 +460,7 @@ class Logs(Files):
         """Write the tails that are held in memory, and drop them."""
         self._write_back()
         self._tails = {}
+        self._glimpsed = {}
 
     def _write_back(self) -> None:
         for generation in self._tails:
