@@ -58,5 +58,5 @@ def test_json(run: Run, root: Path) -> None:
 
 def test_errors(run: Run) -> None:
     assert "nothing to bring back" in run("free", "--undo", code=1).stderr
-    assert "--undo and --yes" in run("free", "--undo", "--yes", code=2).stderr
+    assert "nothing to bring back" in run("free", "--undo", "--yes", code=1).stderr
     assert "--touch belongs to --undo" in run("free", "--touch", code=2).stderr

@@ -255,6 +255,28 @@ def test_with_the_clients_own_files(h: Hansard, tree: Tree) -> None:
     assert_verified(h)
 
 
+def folders(tree: Tree) -> set[str]:
+    return {str(path.relative_to(tree.config)) for path in tree.config.rglob("*") if path.is_dir()}
+
+
+def test_empty_folders_of_the_session_go_and_no_others(h: Hansard, tree: Tree) -> None:
+    elsewhere = "projects/-home-mira-src-other"
+    tree.write(f"{elsewhere}/{SECRET}/tool-results/more.txt", NAME)
+    tree.write(f"tasks/{SECRET}/1.json", json.dumps({"subject": WORD}).encode())
+    tree.write(f"{FOLDER}/{SECRET}/kept.bin", b"\0of another program")
+    (tree.config / "tasks" / OTHER).mkdir()
+    h.sync()
+    before = folders(tree)
+    gone = {
+        *(elsewhere, f"{elsewhere}/{SECRET}", f"{elsewhere}/{SECRET}/tool-results", f"tasks/{SECRET}"),
+        *(f"{FOLDER}/{SECRET}/tool-results", f"{FOLDER}/{SECRET}/subagents", f"file-history/{SECRET}"),
+    }
+    assert gone < before
+    h.forget([SECRET], source=True)
+    assert before - folders(tree) == gone
+    assert tree.place(f"{FOLDER}/{SECRET}/kept.bin").exists()
+
+
 def test_copies_in_forks_may_stay(h: Hansard) -> None:
     plan = h.plan_forget([SECRET], keep_copies=True)
     assert [(item.session_id, item.lines) for item in plan.left if item.kind == "copied_message"] == [(FORK, 3)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,6 +14,7 @@ from hansard.errors import UsageError
 from hansard.model.retention import Retention, Rule
 from hansard.model.store_requests import ForgetRequest
 from hansard.retention.files import HELD
+from hansard.sync.erasing import erase
 from hansard.sync.rebuild import rebuild
 from tests.record.making import found
 from tests.retention.conftest import FORK, OTHER, SECRET, WORD
@@ -24,10 +25,29 @@ from tests.sync.making import main_path, session, user
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
+    from hansard.model.erasing import Receipt
+    from hansard.model.retention import RetentionDone
     from tests.sync.making import Tree
 
 PROJECT = "/home/mira/src/app"
 NOBODY = session(599)
+
+
+def test_a_second_run_at_once_leaves_no_receipt(h: Hansard, tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = Retention(general=Rule(delete_after=1))
+    done: list[RetentionDone] = []
+
+    def after_another(*given: Any, **more: Any) -> Receipt:
+        monkeypatch.setattr("hansard.retention.policy.erase", erase)
+        with hansard.open(tree.home, roots=[tree.config]) as other:
+            done.append(other.apply_retention(rules))
+        return erase(*given, **more)
+
+    monkeypatch.setattr("hansard.retention.policy.erase", after_another)
+    second = h.apply_retention(rules)
+    assert done[0].receipt is not None
+    assert second.receipt is None
+    assert h.receipts() == [done[0].receipt]
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from tests.retention.conftest import FORK, LATER, OTHER, SECRET, write_secret
 from tests.retention.test_free import files
 from tests.retention.test_free_crashes import killed_runs
 from tests.sync import crashing
-from tests.sync.making import Tree, agent_path, assistant, main_path, user
+from tests.sync.making import FOLDER, Tree, agent_path, assistant, main_path, user
 from tests.sync.test_erasing import words
 
 TOKEN = "ghp_" + "aB3dE5gH7j" * 3 + "0pQr1s"
@@ -67,6 +67,20 @@ def assert_usable(before: dict[str, Any], tree: Tree) -> None:
         assert [len(line) for line in data.splitlines()] == [len(line) for line in old.splitlines()], path
         for line in data.splitlines() if path.endswith("l") else ():
             json.loads(line)
+
+
+@MODES
+def test_names_with_a_secret_are_listed(h: Hansard, tree: Tree, backup: bool) -> None:
+    path = f"{FOLDER}/{SECRET}/tool-results/{TOKEN}.txt"
+    tree.write(path, b"nothing of it inside")
+    h.sync()
+    named = [item for item in h.plan_scrub([SECRET], backup=backup).items if item.kind == "name"]
+    assert [item.action for item in named] == ["leave"]
+    assert "tool-results/[github-pat:" in named[0].place
+    assert (named[0].place, named[0].reason) in h.scrub([SECRET], backup=backup).left
+    assert tree.place(path).exists()
+    with pytest.raises(NotFound, match="in the names of 1 of its files"):
+        h.plan_scrub([SECRET], backup=backup)
 
 
 def test_the_preview_changes_nothing(h: Hansard, tree: Tree) -> None:

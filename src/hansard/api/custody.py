@@ -125,7 +125,7 @@ class CustodyMethods(SessionMethods):
         scrubbed = hansard.retention.scrub.scrub(self._location(), request)
         self.sync(wait_seconds=60.0)  # the record gets what the files have now
         hansard.secrets.scan.drop_erased(self.home)
-        return scrubbed
+        return self._safe(scrubbed)
 
     def decided_secrets(self, values: Collection[str]) -> set[str]:
         """Which of some secrets the user accepted or called false alarms."""

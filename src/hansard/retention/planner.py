@@ -25,7 +25,7 @@ from hansard.retention.files import HELD, StoredFile, StoreFiles, kind_of
 from hansard.retention.lines import named_lines, read_line, text_of
 from hansard.secrets.values import plain_forms
 from hansard.sources.roots import FileKind, path_inside
-from hansard.sync.erasing import FILE_STEP, Order, source_step
+from hansard.sync.erasing import FILE_STEP, Order, source_step, vacant_step
 
 if TYPE_CHECKING:
     from hansard.model.store_requests import ForgetRequest
@@ -200,8 +200,18 @@ class Planner(StoreFiles):
         if is_import or self.request.source:
             self._add("import" if is_import else "source", REMOVE, place, self.session_of(file), size=size)
             self.order.copies.append((FILE_STEP, place))
+            if not is_import:
+                self._add_folders(file, os.path.dirname(place))
         else:
             self._add("source", LEAVE, place, self.session_of(file), size=size, reason="--source removes it")
+
+    def _add_folders(self, file: StoredFile, folder: str) -> None:
+        """The folders of a removed file that have the name of its session or project, and those in them."""
+        info = client_of(file.root.client).path_info(file.path)
+        names = file.path.split("/")[:-1]
+        own = [depth for depth, name in enumerate(names) if name and name in (info.project_dir, self.session_of(file))]
+        if own:
+            self.order.copies.append(vacant_step(folder, len(names) - own[0]))
 
     def mentioned_files(
         self, chosen: Iterable[StoredFile], sessions: Collection[str]

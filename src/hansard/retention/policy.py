@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 from hansard.model.retention import Retention, RetentionDone, RetentionPlan, is_project
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from hansard.retention.location import StoreLocation
 
 _NS = 1_000_000_000
+
+
+class _NothingDueError(Exception):
+    """Nothing is due any more; nothing is erased, and there is no receipt."""
 
 
 def plan_retention(reader: Reader, record: Record, location: StoreLocation) -> RetentionPlan:
@@ -46,12 +50,19 @@ def apply_retention(location: StoreLocation) -> RetentionDone:
 
     def order(record: Record) -> Order:
         with closing(location.open_index()) as opened:
-            return _plan_deletion(opened, record, location)[1]
+            plan, planned = _plan_deletion(opened, record, location)
+        if plan is None:
+            raise _NothingDueError
+        return planned
 
     home = location.home
     with closing(location.open_index()) as opened, Record.open(place(home, RECORD), readonly=True) as record:
         is_due = _plan_deletion(opened, record, location)[0] is not None
-    return RetentionDone(freed=freed, receipt=erase(home, order, prices=location.prices) if is_due else None)
+    receipt = None
+    if is_due:
+        with suppress(_NothingDueError):  # another run did it meanwhile
+            receipt = erase(home, order, prices=location.prices)
+    return RetentionDone(freed=freed, receipt=receipt)
 
 
 def _free_rule(rules: Retention) -> Callable[[ClientFile], bool]:

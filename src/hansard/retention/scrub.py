@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hansard.record.store import Record
     from hansard.retention.location import StoreLocation
 
-_SOURCE = "source"
+_SOURCE, _NAME = "source", "name"
 
 
 class ScrubOrder(NamedTuple):
@@ -60,10 +60,17 @@ def plan_scrub(
     sessions = {session_named(reader, name) for name in request.names}
     planner.refuse_held(sessions)
     planner.describe(sessions)
-    places = SecretPlaces(planner, _finder(location.home, record))
+    find = _finder(location.home, record)
+    places = SecretPlaces(planner, find)
     _add_files(planner, places, sessions, is_all=not request.backup)
+    named = [file for file in planner.files_of(sessions) if find(file.path)]
     if not places.found:
-        raise NotFound("no secret is written in it; `hansard secrets --state all` lists those that you accepted")
+        of_names = f", but in the names of {len(named)} of its files: forget the session" if named else ""
+        raise NotFound(
+            f"no secret is written in it{of_names}; `hansard secrets --state all` lists those that you accepted"
+        )
+    for file in named:
+        planner.leave(_NAME, file, "it is in its name: forget the session", size=0)
     planner.order.secrets |= places.found
     if not request.backup:
         _add_remarks(planner, places, sessions)
@@ -73,7 +80,7 @@ def plan_scrub(
     plan, order = planner.end()
     if not request.backup:
         return ScrubOrder(plan, order, [], len(places.found))
-    items = tuple(item for item in plan.items if item.kind == _SOURCE)
+    items = tuple(item for item in plan.items if item.kind in (_SOURCE, _NAME))
     edits = [] if not items else _edits(record, order)
     return ScrubOrder(
         ForgetPlan(sessions=plan.sessions, items=items, warnings=plan.warnings), order, edits, len(places.found)
@@ -97,6 +104,7 @@ def scrub(location: StoreLocation, request: ScrubRequest) -> Scrubbed:
         receipt = erase(location.home, lambda record: plan(record).order, prices=location.prices)
     done = [item for item in found[-1].plan.items if item.kind == _SOURCE]
     left |= {item.place: item.reason for item in done if item.action == LEAVE}
+    left |= {item.place: item.reason for item in found[-1].plan.items if item.kind == _NAME}
     return Scrubbed(
         secrets=found[-1].secrets,
         files=sum(item.place not in left for item in done),

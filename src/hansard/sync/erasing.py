@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 FILE_STEP, FOLDER_STEP, EXPORT_STEP, SOURCE_STEP = "file", "folder", "export", "source"
 """Kinds of copies: a file or a folder to remove, an exported file, and a client's own file that gets the record's markers."""
+VACANT_STEP = "vacant"
+"""A client's folder that goes if nothing is left in it; steps are done in the order of their names, so its files are gone then."""
 _EDITS = "edits.db"
 _CACHES = (
     *("statusline.json", "last-failure.json", "last-verify.json", "hooks.log", "hooks.log.1", "guard.log"),
@@ -180,7 +182,7 @@ def _apply(record: Record, order: Order) -> int:
         stretches=kinds["stretches"],
         remarks=kinds["remarks"],
         bytes=size,
-        copies=len(order.copies),
+        copies=sum(kind != VACANT_STEP for kind, _ in order.copies),
         left=order.left,
     )
     return record.note_erasure(msgspec.json.encode(erased).decode(), order.copies)
@@ -233,6 +235,23 @@ def source_step(file_id: int, place: str) -> tuple[str, str]:
     return SOURCE_STEP, f"{file_id}:{place}"
 
 
+def vacant_step(folder: str, levels: int) -> tuple[str, str]:
+    """Remove a folder, and up to so many with those around it, as long as they are empty."""
+    return VACANT_STEP, f"{levels}:{folder}"
+
+
+def _remove_vacant(target: str) -> None:
+    levels, _, folder = target.partition(":")
+    for _ in range(int(levels)):
+        try:
+            os.rmdir(folder)
+        except FileNotFoundError:
+            pass
+        except OSError:  # something is in it, or it is a link
+            return
+        folder = os.path.dirname(folder)
+
+
 def _remove(home: str, record: Record, kind: str, target: str) -> None:
     if kind == SOURCE_STEP:
         file_id, _, path = target.partition(":")
@@ -241,6 +260,8 @@ def _remove(home: str, record: Record, kind: str, target: str) -> None:
         from hansard.export.known import remove_export
 
         remove_export(home, target)
+    elif kind == VACANT_STEP:
+        _remove_vacant(target)
     elif kind == FOLDER_STEP:
         for folder, _, names in os.walk(target):
             for name in names:

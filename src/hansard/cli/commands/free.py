@@ -55,8 +55,6 @@ def free(cli: Context, request: FreeRequest, yes: bool, undo: bool, touch: bool)
       hansard free 3f2a91c0 --yes
       hansard free --undo --touch
     """
-    if undo and yes:
-        raise UsageError("--undo and --yes cannot be used together")
     if touch and not undo:
         raise UsageError("--touch belongs to --undo")
     with cli.reading() as h:
