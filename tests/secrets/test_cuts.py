@@ -88,6 +88,20 @@ def test_no_excerpt_of_a_search_has_half_a_secret(cuts: Cuts, word: str, more: l
     assert RUNS.of(run(cuts, "search", word, "--limit", "500", *more)) == set()
 
 
+@pytest.mark.parametrize("word", [WORD, OTHER_WORD])
+@pytest.mark.parametrize("more", [[], ["-o"], ["-C", "1"], ["--json"], ["--json", "-o"]])
+def test_no_line_of_grep_has_half_a_secret(cuts: Cuts, word: str, more: list[str]) -> None:
+    shown = run(cuts, "grep", word, "--limit", "500", *more)
+    assert word in shown
+    assert RUNS.of(shown) == set()
+
+
+@pytest.mark.parametrize("pattern", ["gh.[_]......", "[A-Za-z0-9]{9}Yx8", "BEGIN.{30}"])
+def test_a_match_within_a_secret_is_its_placeholder(cuts: Cuts, pattern: str) -> None:
+    for more in ([], ["-o"], ["--json"]):
+        assert RUNS.of(run(cuts, "grep", pattern, "--limit", "500", *more)) == set()
+
+
 @pytest.mark.parametrize("word", [WORD, OTHER_WORD, f"{WORD} wombat axolotl"])
 def test_no_page_of_a_search_has_half_a_secret(running: Site, word: str) -> None:
     with running.client() as client:

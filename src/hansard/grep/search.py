@@ -15,11 +15,13 @@ from collections.abc import Callable, Generator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from hansard.clients import client_of
 from hansard.errors import UsageError
 from hansard.grep.file_search import FileLocation, SearchJob, Tally, search
 from hansard.grep.pool import Pool, start_helpers
-from hansard.model.gate import Redact, put_behind_gate
+from hansard.model.gate import Redact, cut, put_behind_gate
 from hansard.model.search import GrepCount, GrepFile, GrepLine
 from hansard.model.store_requests import GrepRequest
 from hansard.query.compile import in_project
@@ -33,6 +35,7 @@ Progress = Callable[[int, int], None]
 
 _SMALL = 64 << 20  # bytes; a search through less is done before helpers have started
 _MOST_HELPERS = 8
+_BESIDE = 16 << 10  # bytes on each side of a text in which a secret may begin or end
 
 
 def grep(reader: Reader, record: Record, request: GrepRequest, redact: Redact | None = None) -> Grep:
@@ -126,6 +129,7 @@ class Grep:
         self._helpers = helpers
         self._progress = progress
         self._tallies: list[Tally] = []
+        self._last_file = (-1, b"")  # for redaction
 
     @property
     def linear(self) -> bool:
@@ -149,8 +153,10 @@ class Grep:
     def __iter__(self) -> Generator[GrepLine]:
         given, number = 0, 0
         last: GrepFile | None = None
-        for file, row in self._search(self._job):
+        for (file, place), row in self._search(self._job):
             line = GrepLine(file, *row)
+            if self.redact is not None:
+                line = self._redacted(line, place, self.redact)
             if line.start is not None:
                 if given == self._limit:
                     self.truncated = True
@@ -165,7 +171,7 @@ class Grep:
     def counts(self, *, any_line: bool = False) -> Generator[GrepCount]:
         """The files with matches and how many lines match; with `any_line` each is left at its first match."""
         most = 1 if any_line and self._job.max_count != 0 else self._job.max_count
-        for file, (count,) in self._search(self._job._replace(counting=True, max_count=most)):
+        for (file, _), (count,) in self._search(self._job._replace(counting=True, max_count=most)):
             if self.files == self._limit:
                 self.truncated = True
                 return
@@ -173,7 +179,7 @@ class Grep:
             self.matched_lines += count
             yield GrepCount(file, count)
 
-    def _search(self, job: SearchJob) -> Generator[tuple[GrepFile, Any]]:
+    def _search(self, job: SearchJob) -> Generator[tuple[tuple[GrepFile, FileLocation], Any]]:
         if job.max_count == 0 or self._limit == 0:
             return
         wanted = self._helpers if self.total_bytes >= _SMALL else 1
@@ -182,14 +188,44 @@ class Grep:
             self._tallies = [helper.tally for helper in helpers]
             with closing(Pool(helpers, [place for _, place in self._places]).run(self._tell)) as answers:
                 for number, row in answers:
-                    yield self._places[number][0], row
+                    yield self._places[number], row
             return
         tally = Tally()
         self._tallies = [tally]
         for file, place in self._places:
             for row in search(self._record, place, job, self._pattern, tally):
-                yield file, row
+                yield (file, place), row
             self._tell()
+
+    def _redacted(self, line: GrepLine, place: FileLocation, redact: Redact) -> GrepLine:
+        """A line without secrets, also those of which only a part is in it; its match is where the text has it now."""
+        begin, end = line.offset + line.text_at, line.offset + line.text_at + len(line.text)
+        if place.is_log:
+            low, high = max(line.offset, begin - _BESIDE), min(line.offset + line.length, end + _BESIDE)
+            data = self._record.glimpse(place.number, low, high)
+        else:  # a key is in several lines
+            low, high = max(0, begin - _BESIDE), end + _BESIDE
+            data = self._small_file(place.number)[low:high]
+        match = [] if line.start is None or line.end is None else [line.offset + line.start, line.offset + line.end]
+        text, places = "", []
+        last = low
+        for at in (begin, *match, end, high):
+            text += data[last - low : at - low].decode("utf-8", "surrogateescape")
+            places.append(len(text))
+            last = at
+        parts = [part.encode("utf-8", "surrogateescape") for part in cut(text, places[:-1], redact)]
+        shown = b"".join(parts)
+        if shown == line.text or len(data) < end - low:  # what is damaged is left to the gate
+            return line
+        if not match:
+            return replace(line, text=shown)
+        start = line.text_at + len(parts[0])
+        return replace(line, text=shown, start=start, end=start + len(parts[1]))
+
+    def _small_file(self, number: int) -> bytes:
+        if self._last_file[0] != number:
+            self._last_file = number, self._record.read_snapshot(number)
+        return self._last_file[1]
 
     def _tell(self) -> None:
         if self._progress is not None:

@@ -19,7 +19,9 @@ MODES: tuple[Mode, ...] = ("off", "on", "strict")
 
 _SHORTEST = 8
 _AROUND = 400  # characters of a neighbouring text in which the other part of a secret may be
-_BESIDE = 64 << 10  # characters on each side of an excerpt in which a secret may begin or end
+_BESIDE = 4_000  # characters on each side of an excerpt in which a secret may begin or end
+_BESIDE_KEY = 16_000  # the same for keys in several lines
+_KEY = ("PRIVATE KEY", "LS0tLS1")  # as it is, and in base64
 _BATCH = 128 << 10  # characters of texts that are redacted together
 _CACHED_TEXT, _CACHED_TEXTS = 200, 4_096
 _NOT_KEY = re.compile(r"-----[^-]*-----|\\+[nrt]|[^A-Za-z0-9+/=]+")
@@ -114,8 +116,11 @@ class Redactor:
 
         A secret that goes over a place has its placeholder in the first of the parts that have a piece of it.
         """
-        low, high = max(0, places[0] - _BESIDE), min(len(text), places[-1] + _BESIDE)
-        near = text[low:high] if high - low < len(text) else text
+        low = max(0, places[0] - _BESIDE_KEY)
+        near = text[low : places[-1] + _BESIDE_KEY]
+        if not any(sign in near for sign in _KEY):
+            low = max(0, places[0] - _BESIDE)
+            near = text[low : places[-1] + _BESIDE]
         found = self.find(near)
         parts, done = [], 0
         for start, end in pairwise(place - low for place in places):
