@@ -125,7 +125,7 @@ class Record(Struct, gc=False):
 
     `kind` is user, assistant or system for what belongs to the conversation; anything else is only counted. `role` says what
     a user or system record is: prompt (typed by a person), instruction (given to a subagent), command, bash, note, error,
-    compaction, summary, notification, interruption. A line has at most one record of the conversation, or one with usage.
+    compaction, summary, notification, interruption, rewind (the turns after its parent were taken back). A line has at most one record of the conversation, or one with usage.
     """
 
     kind: str

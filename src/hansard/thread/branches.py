@@ -113,6 +113,7 @@ def open_branches(reader: Reader, low: int, prompts: Sequence[tuple[str, str | N
     Few transcripts have any, so records are read only if there may be a fork.
     """
     own = low, low + OFFSET_MASK
+    prompts, is_emptied = _with_rewind(reader, own, prompts)
     typed = {uuid: parent for uuid, parent in reversed(prompts) if parent is not None}
     answered = [
         row[0]
@@ -122,7 +123,7 @@ def open_branches(reader: Reader, low: int, prompts: Sequence[tuple[str, str | N
             own,
         )
     ]
-    if not answered and not _meet(reader, own, list(typed.values())):
+    if not answered and not is_emptied and not _meet(reader, own, list(typed.values())):
         return Branches({}, (), None)
     rows = list(
         reader.rows(
@@ -150,10 +151,34 @@ def open_branches(reader: Reader, low: int, prompts: Sequence[tuple[str, str | N
         (*own, to_json(answered), *own),
     )
     parents = unbroken(stated)
-    groups = find_groups(parents, [uuid for uuid, _ in prompts], asides, answers)
+    groups = find_groups(parents, [uuid for uuid, _ in prompts], asides, answers, has_root=is_emptied)
     place = {uuid: number for number, uuid in enumerate(stated)} if groups else {}
     groups.sort(key=lambda group: place[group.uuids[0]])
     return Branches(parents, groups, rows[-1][0] if rows else None)
+
+
+def _with_rewind(
+    reader: Reader, own: tuple[int, int], prompts: Sequence[tuple[str, str | None]]
+) -> tuple[Sequence[tuple[str, str | None]], bool]:
+    """The prompts with the note on a rewind that nothing follows, and whether a rewind took back all turns.
+
+    Such a note stands for the prompt that did not come: the turns after its parent were taken back all the same.
+    """
+    if not prompts:
+        return prompts, False
+    found = list(
+        reader.rows(
+            "SELECT uuid, parent_uuid, id FROM records WHERE id BETWEEN ? AND ? AND kind = 'system' AND role = 'rewind'"
+            " AND uuid IS NOT NULL ORDER BY id",
+            own,
+        )
+    )
+    if not found:
+        return prompts, False
+    is_last = not reader.one(
+        "SELECT 1 FROM records WHERE id BETWEEN ? AND ? AND uuid IS NOT NULL", (found[-1][2] + 1, own[1])
+    )
+    return [*prompts, found[-1][:2]] if is_last else prompts, any(parent is None for _, parent, _ in found)
 
 
 def _meet(reader: Reader, own: tuple[int, int], steps: list[str]) -> bool:
@@ -179,8 +204,10 @@ def find_groups(
     prompts: Iterable[str],
     asides: Mapping[str, object],
     answers: Iterable[tuple[str, str, int | None]],
+    *,
+    has_root: bool = False,
 ) -> list[Group]:
-    """Groups of prompts that answer one message, and of answers to one user line.
+    """Groups of prompts that answer one message, and of answers to one user line; with `has_root` also of first prompts.
 
     The anchor of a prompt is the message it answers, regardless of side records between them; that of an answer is that of
     its first line.
@@ -197,8 +224,8 @@ def find_groups(
             trail.append(step)
             step = parents[step]
         anchors.update(dict.fromkeys(trail, step))
-        if step is not None:
-            found.setdefault((step, "prompt"), {})[uuid] = uuid
+        if step is not None or has_root:
+            found.setdefault((step or "", "prompt"), {})[uuid] = uuid
     for uuid, parent, message in answers:
         if parents.get(uuid) == parent:
             found.setdefault((parent, "answer"), {}).setdefault(message, uuid)

@@ -137,7 +137,7 @@ def test_rewound_messages_stay_on_a_branch_of_their_own() -> None:
         user("u1", "a"), gemini("g1", "b"), user("u2", "c"), gemini("g2", "d"), {"$rewindTo": "u2"}, user("u3", "e")
     )
     chain = {row[5]: row[6] for row in fold_bytes(CLIENT, data).rows.records}
-    assert chain == {"u1": None, "g1": "u1", "u2": "g1", "g2": "u2", "u3": "g1"}
+    assert chain == {"u1": None, "g1": "u1", "u2": "g1", "g2": "u2", "rewind-1": "g1", "u3": "g1"}
 
 
 @pytest.mark.parametrize(
@@ -238,3 +238,14 @@ def test_files_of_one_session_count_once(tmp_path: Path) -> None:
         ]
         totals = h.usage(by="total").totals
         assert (totals.api_messages, totals.output_tokens, totals.cache_read_tokens) == (2, 30, 80)
+
+
+@pytest.mark.parametrize("names", [("summary", "messages"), ("messages", "summary")])
+def test_a_snapshot_of_messages_may_have_the_title(names: tuple[str, str]) -> None:
+    values: dict[str, Any] = {
+        "summary": "Tides of Emden",
+        "messages": [{"id": "1", "type": "user", "content": "High?"}],
+    }
+    lines = [{"sessionId": "s", "projectHash": "h"}, {"$set": {name: values[name] for name in names}}]
+    fold = fold_bytes(CLIENT, "".join(json.dumps(line) + "\n" for line in lines).encode())
+    assert (fold.state.custom_title, fold.state.prompts, fold.state.issues) == ("Tides of Emden", 1, 0)

@@ -532,7 +532,10 @@ def _rolled_back(payload: dict[str, Any], memory: Memory) -> Record:
         memory.last = turns[-count]
         memory.before_turns = turns[:-count]
     said = f"Rolled back {count} turn{'' if count == 1 else 's'}"
-    return Record("system", "note", blocks=[Block(TEXT, said)])
+    last = memory.last
+    record = _placed(Record("system", "rewind", blocks=[Block(TEXT, said)]), memory, str(count))
+    memory.last = last  # what follows goes on from there
+    return record
 
 
 def _aborted(payload: dict[str, Any], memory: Memory) -> Record:

@@ -25,7 +25,7 @@ _MOST_LIVE = 2_000  # messages that can be rewound to
 _KEY = 12  # characters of a digest
 _WORKSPACE = lazy_compile(r"Workspace Director(?:y|ies):\**\s+-\s+(\S[^\n]*)|current working directory:? *(\S[^\n]*)")
 _CONTEXT = ("<session_context>", "<hook_context>")
-KNOWN = frozenset({"session", "$set", "$set.messages", "$rewindTo", "repeated", "session_context"})
+KNOWN = frozenset({"session", "$set", "$set.messages", "repeated", "session_context"})
 _FIELDS = frozenset("id sessionId timestamp type content displayContent thoughts tokens model toolCalls".split())
 _ROLES = {"info": "note", "warning": "note", "error": "error"}
 
@@ -35,6 +35,7 @@ class Memory(Struct, gc=False, omit_defaults=True):
 
     seen: dict[str, None] = {}
     live: list[str] = []
+    rewinds: int = 0
     count: int = 0  # messages so far: of those without ids, the number tells them apart
 
     def is_new(self, *parts: str) -> bool:
@@ -64,14 +65,21 @@ def decode(line: bytes, memory: Memory) -> Iterator[Record]:
     """The record of one line: a message, or something about the session."""
     text = line.strip(BETWEEN)
     if (facts := around(text)) is not None:  # what is before or after the messages of a document or a snapshot
-        yield Record("$set.messages") if "$set" in facts else _session(facts)
+        yield _session(table(facts, "$set"), "$set.messages") if "$set" in facts else _session(facts)
         return
     message = decode_object(text)
     if "$set" in message:
         yield _session(table(message, "$set"), "$set")
     elif "$rewindTo" in message:
         memory.rewind(string(message, "$rewindTo")[:NAME_LENGTH])
-        yield Record("$rewindTo")
+        memory.rewinds += 1
+        yield Record(
+            "system",
+            "rewind",
+            uuid=f"rewind-{memory.rewinds}",
+            parent_uuid=memory.live[-1] if memory.live else "",
+            blocks=[Block(TEXT, "Rewound: what was said after this place was taken back")],
+        )
     elif "type" in message:
         yield _message(message, memory)
     else:

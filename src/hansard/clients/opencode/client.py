@@ -18,10 +18,11 @@ from hansard.clients.generic import (
     Record,
     Usage,
 )
+from hansard.clients.opencode.database import REVERT
 from hansard.clients.opencode.tools import TOOLS, call_blocks, tool_input
 from hansard.clients.row_logs import text_of_cell
 from hansard.clients.state import digest
-from hansard.clients.values import table, unknown_kinds, whole
+from hansard.clients.values import string, table, unknown_kinds, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from hansard.sources.roots import Root
 
 _TREE = "storage"
+_MOST = 500  # messages that can be reverted to
 _NO_TITLE = ("New session - ", "Child session - ")
 # From this moment on, the tokens of reasoning are beside those of the output, not among them.
 _REASONING_BESIDE = 1775260800000
@@ -46,6 +48,10 @@ class Memory(Struct, gc=False, omit_defaults=True):
     """What a message means depends on its session."""
 
     began: int = 0
+    last: str = ""  # the message before the next one
+    before: dict[str, str] = {}  # what the last messages come after, by their ids
+    reverted: str = ""  # the first message that was taken back
+    undone: str = ""  # the last one of these
 
 
 class OpenCode(DatabaseClient):
@@ -111,6 +117,9 @@ class OpenCode(DatabaseClient):
         if "id" not in said:
             yield _other(said, memory)
             return
+        if "revert" in said:
+            yield _revert(said, memory)
+            return
         message = said["message"]
         data = text_of_cell(message["data"])
         parts = [text_of_cell(part["data"]) for part in said.get("part", ())]
@@ -122,7 +131,30 @@ class OpenCode(DatabaseClient):
         record.unknown = unknown_kinds(parts, _PARTS)
         # A fork has all messages of the other session up to some place under new ids, with the times of the originals.
         record.is_copy = data["time"]["created"] < memory.began
+        record.parent_uuid = memory.before[said["id"]] = memory.last
+        if len(memory.before) > _MOST:
+            del memory.before[next(iter(memory.before))]
+        memory.last = record.uuid
         yield record
+
+
+def _revert(said: dict[str, Any], memory: Memory) -> Record:
+    """The messages from one on are taken back; they are deleted when the next prompt comes."""
+    id_ = string(said["revert"], "messageID")
+    memory.reverted, memory.undone = id_, memory.last
+    memory.last = memory.before.get(id_, memory.last)
+    words = "Reverted: what was said after this place was taken back"
+    return Record("system", "rewind", uuid=f"{said['id']}", parent_uuid=memory.last, blocks=[Block(TEXT, words)])
+
+
+def _deleted(id_: str, memory: Memory) -> Record:
+    if id_ == memory.reverted:
+        memory.reverted = ""
+    if id_ == f"{REVERT}{memory.reverted}" and memory.last == memory.before.get(memory.reverted):
+        memory.last, memory.reverted = memory.undone, ""
+        words = "Restored: what was taken back"
+        return Record("system", "note", uuid=f"un{id_}", parent_uuid=memory.last, blocks=[Block(TEXT, words)])
+    return Record("deleted")
 
 
 def _is_channel(name: str) -> bool:
@@ -131,7 +163,9 @@ def _is_channel(name: str) -> bool:
 
 def _other(said: dict[str, Any], memory: Memory) -> Record:
     if "session" not in said:
-        return Record("todo" if "todo" in said else "update" if "update" in said else "deleted")
+        if "deleted" in said:
+            return _deleted(str(said["deleted"]), memory)
+        return Record("todo" if "todo" in said else "update")
     row = said["session"]
     memory.began = whole(row, "time_created") or whole(table(text_of_cell(row.get("data")), "time"), "created")
     title = row.get("title") or ""

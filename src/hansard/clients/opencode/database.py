@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -24,6 +24,8 @@ _SESSION = (
 _MESSAGE = "id session_id time_created time_updated data".split()
 _PART = "id message_id session_id time_created time_updated data".split()
 _TODO = "session_id content status priority position time_created time_updated".split()
+REVERT = "revert-"
+"""The beginning of the id of a unit that says from which message on a session was reverted."""
 _NEEDED = ("session", "message", "part")
 # Materialized, because a plain GROUP BY would sort the rows with their data.
 _STATE = (
@@ -90,6 +92,21 @@ def _units(database: ForeignDatabase, columns: dict[str, list[str]], session: st
     for id_, updated in list(messages):
         newest = max(int(updated or 0), int(of_parts.get(id_) or 0))
         yield Unit(unit_id(str(id_)), partial(_message, database, columns, id_), newest)
+    if "revert" in names:
+        for (raw,) in list(database.rows("SELECT revert FROM session WHERE id = ?", (session,))):
+            yield from _revert(raw)
+
+
+def _revert(raw: Any) -> Iterator[Unit]:
+    """That messages were taken back, which are deleted only when the next prompt comes."""
+    try:
+        said = msgspec.json.decode(raw) if isinstance(raw, str) else {}
+    except msgspec.DecodeError:
+        return
+    if isinstance(said, dict) and isinstance(said.get("messageID"), str):
+        shown = {name: said[name] for name in ("messageID", "partID") if isinstance(said.get(name), str)}
+        body = Body().add_value("revert", shown)
+        yield Unit(unit_id(f"{REVERT}{shown['messageID']}"), lambda: Content(body))
 
 
 def _message(database: ForeignDatabase, columns: dict[str, list[str]], id_: str) -> Content:
