@@ -201,3 +201,59 @@ def test_files_and_roots(tmp_path: Path) -> None:
     assert CLIENT.default_roots({"COPILOT_HOME": str(tmp_path / "other")}, "/nowhere") == [str(tmp_path / "other")]
     assert CLIENT.default_roots({}, str(tmp_path)) == []
     assert CLIENT.open_root(str(tmp_path)) is None
+
+
+def test_a_message_that_is_written_again_is_shown_and_counted_once() -> None:
+    one = said("Emden.", 7, apiCallId="c1", messageId="m1", chunkIndex=0)
+    two = said(" At noon.", 7, apiCallId="c1", messageId="m1", chunkIndex=1)
+    given = log(start("1.0.40"), one, two, said("Other.", 9, apiCallId="c2", messageId="m2"), one, two)
+    fold = fold_bytes(CLIENT, given)
+    assert [record.text for record in records(given) if record.kind == "assistant"] == ["Emden.", "At noon.", "Other."]
+    assert (fold.state.replies, spent(fold.rows.usage)[1]) == (3, 16)
+
+
+def test_a_shutdown_settles_what_another_name_of_the_model_said() -> None:
+    fold = fold_bytes(
+        CLIENT, log(start("1.0.66"), said("a", 10), said("b", 20), shutdown(100, 30, model="gpt-4.1-2026"))
+    )
+    (stated,) = fold.rows.usage.values()
+    assert (stated.input, stated.output, stated.is_lower_bound) == (100, 30, False)
+
+
+@pytest.mark.parametrize("model", ["gpt-4.1", "auto"])
+def test_without_any_tokens_nothing_is_counted(model: str) -> None:
+    begun = start("1.0.92")
+    begun[1]["selectedModel"] = model
+    fold = fold_bytes(CLIENT, log(begun, said("a"), said("b", apiCallId="c1")))
+    assert (fold.rows.usage, fold.state.replies) == ({}, 2)
+
+
+def test_usage_records_with_other_ids_than_their_calls_leave_no_placeholder() -> None:
+    usage = {
+        "model": "gpt-4.1",
+        "inputTokens": 50,
+        "outputTokens": 7,
+        "apiCallId": "c1",
+        "accounting": {"usageId": "u1"},
+    }
+    fold = fold_bytes(
+        CLIENT,
+        log(
+            start("1.0.102"),
+            ("session.usage_record", {"usage": usage}),
+            said("a", apiCallId="c1"),
+            said("b", apiCallId="c9"),
+        ),
+    )
+    (stated,) = fold.rows.usage.values()
+    assert (stated.input, stated.output, stated.is_lower_bound) == (50, 7, False)
+
+
+@pytest.mark.parametrize("place", ["event", "usage", "initiator"])
+def test_tokens_of_a_subagent_are_its_own(place: str) -> None:
+    usage = {"model": "gpt-4.1", "inputTokens": 50, "outputTokens": 7, "apiCallId": "c1"}
+    more = {"event": {}, "usage": {"parentToolCallId": "k1"}, "initiator": {"initiator": "sub-agent"}}[place]
+    event = json.loads(log(("session.usage_record", {"usage": usage | more})))
+    given = event | ({"agentId": "k1"} if place == "event" else {})
+    fold = fold_bytes(CLIENT, log(start("1.0.102")) + json.dumps(given).encode() + b"\n")
+    assert [stated.agent_id for stated in fold.rows.usage.values()] == ["sidechain"]

@@ -10,7 +10,7 @@ from hansard.clients.copilot_cli.tools import PATCH, SHELLS, changes_of
 from hansard.clients.copilot_cli.usage import Tokens
 from hansard.clients.generic import CALL, CONVERSATION, IMAGE, RESULT, TEXT, THINKING, Block, Record
 from hansard.clients.patches import patch_blocks, patch_in
-from hansard.clients.state import NAME_LENGTH
+from hansard.clients.state import NAME_LENGTH, digest
 from hansard.clients.values import as_object, bare_diff, decode_object, hunks, milliseconds, string, table, tables
 from hansard.model.tools import MCP
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MOST_THREADS = 100
+_MOST_SEEN = 500
+_KEY = 12  # characters of a digest
 KNOWN = frozenset(
     {
         *(
@@ -35,7 +37,7 @@ KNOWN = frozenset(
             " assistant.reasoning assistant.usage assistant.idle tool.execution_start tool.execution_complete tool.user_requested"
             " tool.search_activated skill.invoked hook.start hook.end subagent.started subagent.configured subagent.completed"
             " subagent.failed subagent.selected subagent.deselected system.message system.notification abort permission.requested"
-            " permission.completed user_input.requested user_input.completed"
+            " repeated permission.completed user_input.requested user_input.completed"
         ).split(),
     }
 )
@@ -49,6 +51,21 @@ class Memory(Struct, gc=False, omit_defaults=True):
     tokens: Tokens = field(default_factory=Tokens)
     cwd: str = ""
     last: dict[str, str] = {}  # the last record of the main thread ("") and of each subagent
+    seen: dict[str, None] = {}  # the last messages
+
+    def is_new(self, message: dict[str, Any]) -> bool:
+        """Note a message; False if it was there before: the client may write one again."""
+        names = [string(message, name) for name in ("messageId", "apiCallId", "content", "reasoningText")]
+        if not names[0] and not names[1]:
+            return True
+        calls = [string(call, "toolCallId") for call in tables(message, "toolRequests")]
+        key = digest(repr((*names, message.get("chunkIndex"), calls)))[:_KEY]
+        if key in self.seen:
+            return False
+        self.seen[key] = None
+        if len(self.seen) > _MOST_SEEN:
+            del self.seen[next(iter(self.seen))]
+        return True
 
 
 def decode(line: bytes, memory: Memory) -> Iterator[Record]:
@@ -76,6 +93,9 @@ def decode(line: bytes, memory: Memory) -> Iterator[Record]:
             record.blocks = [Block(TEXT, string(data, "content")), *_images(data)]
         case "assistant.message":
             record.kind = "assistant"
+            if not memory.is_new(data):
+                yield Record("repeated", ts=record.ts)
+                return
             record.model = string(data, "model") or (tokens.agent_models.get(agent, "") if agent else tokens.model)
             record.usage = tokens.message(data, agent)
             if thought := string(data, "reasoningText"):
@@ -103,6 +123,7 @@ def decode(line: bytes, memory: Memory) -> Iterator[Record]:
             record.blocks = [Block(TEXT, f"Aborted: {string(data, 'reason')}".removesuffix(": "))]
         case "session.usage_record":
             record.usage = tokens.record(data, record.uuid)
+            record.is_aside |= _is_of_agent(table(data, "usage") or data)
         case "session.shutdown":
             spent = tokens.shutdown(data)
             record.usage, record.more_usage = (spent[0], spent[1:]) if spent else (None, [])
@@ -113,6 +134,11 @@ def decode(line: bytes, memory: Memory) -> Iterator[Record]:
         if agent in memory.last or len(memory.last) < _MOST_THREADS:
             memory.last[agent] = record.uuid
     yield record
+
+
+def _is_of_agent(usage: dict[str, Any]) -> bool:
+    """Whether a usage record says that a subagent made the call."""
+    return bool(string(usage, "parentToolCallId", "agentId")) or string(usage, "initiator") == "sub-agent"
 
 
 def _context(record: Record, data: dict[str, Any], tokens: Tokens, *, is_start: bool) -> None:

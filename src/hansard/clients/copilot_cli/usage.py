@@ -20,6 +20,7 @@ from hansard.clients.values import string, table, whole
 _LAST_BY_SEGMENT = (1, 0, 65)
 _MOST_MODELS = 50
 _MOST_CALLS = 500
+_CHOSEN = "auto"  # in place of a model: the client chooses one
 Counts = tuple[int, int, int, int]  # input, output, cache read, cache write, as the client states them
 _NONE: Counts = (0, 0, 0, 0)
 
@@ -41,6 +42,7 @@ class Tokens(Struct, gc=False, omit_defaults=True):
     session_output: int = 0
     last_call: str = ""  # whose output was counted, and how much that was
     calls: dict[str, int] = {}  # the last calls with records, with their numbers
+    keys: dict[str, str] = {}  # of the last records, by the ids that messages name
 
     @property
     def is_by_segment(self) -> bool:
@@ -62,7 +64,11 @@ class Tokens(Struct, gc=False, omit_defaults=True):
         self.has_records = True
         accounting = table(usage, "accounting")
         call = string(accounting, "usageId") or string(usage, "apiCallId") or event_id
-        return _usage(self._unique(call, whole(accounting, "sequence")), string(usage, "model"), _counts(usage))
+        key = self._unique(call, whole(accounting, "sequence"))
+        self.keys[string(usage, "apiCallId") or call] = key
+        if len(self.keys) > _MOST_CALLS:
+            del self.keys[next(iter(self.keys))]
+        return _usage(key, string(usage, "model"), _counts(usage))
 
     def _unique(self, call: str, number: int) -> str:
         """The key of a call: a relay may give the same id to all of them."""
@@ -76,7 +82,7 @@ class Tokens(Struct, gc=False, omit_defaults=True):
         model = string(data, "model") or (self.agent_models.get(agent, "") if agent else self.model)
         output, call = whole(data, "outputTokens"), string(data, "apiCallId")
         if self.has_records:
-            return Usage(call, model, is_final=False) if call else None
+            return Usage(self.keys[call], model, is_final=False) if call in self.keys else None
         said = f"{call}/{output}"
         if output > 0 and (not call or self.last_call != said):
             self.last_call = said if call else ""
@@ -84,11 +90,11 @@ class Tokens(Struct, gc=False, omit_defaults=True):
             self.session_output += output
             if agent in self.unknown or len(self.unknown) < _MOST_MODELS:
                 self.unknown[agent] = self.unknown.get(agent, 0) + output
-        return self.model_known(model, agent) or (self._lower_bound(model) if model else None)
+        return self.model_known(model, agent) or (self._lower_bound(model) if self.said.get(model) else None)
 
     def model_known(self, model: str, agent: str) -> Usage | None:
         """Note which model the main thread or a subagent uses; what it said so far becomes that model's tokens."""
-        if not model:
+        if not model or model == _CHOSEN:
             return None
         if not agent:
             self.model = model
@@ -108,6 +114,7 @@ class Tokens(Struct, gc=False, omit_defaults=True):
         totals = {model: _counts(table(value, "usage")) for model, value in list(metrics.items())[:_MOST_MODELS]}
         by_segment = self._is_segment(sum(counts[1] for counts in totals.values()))
         found = []
+        keys = self._keys(totals)
         for model, now in totals.items():
             if model not in self.counted and len(self.counted) >= _MOST_MODELS:
                 continue
@@ -116,8 +123,14 @@ class Tokens(Struct, gc=False, omit_defaults=True):
             self.counted[model] = total
             counts = _combine(total, before, -1) if self.is_by_segment else total
             if any(counts):
-                found.append(_usage(self._key(model), model, counts))
+                found.append(_usage(keys[model], model, counts))
         return sorted(found, key=lambda usage: -usage.output)
+
+    def _keys(self, totals: dict[str, Counts]) -> dict[str, str]:
+        """The keys of models; one that only a shutdown names may be what the session or its messages called otherwise."""
+        other = iter([model for model in self.said if model not in totals and self.said[model]])
+        names = {model: model if model in self.said else next(other, model) for model in totals}
+        return {model: self._key(name) for model, name in names.items()}
 
     def _is_segment(self, output: int) -> bool:
         """Whether a shutdown with this output states a segment: what the messages say is surer than the version."""
