@@ -213,3 +213,43 @@ def test_tables_that_are_not_read_are_named_and_counted(tmp_path: Path) -> None:
             database.db.execute("DROP TABLE session_v2")
         h.sync()
         assert [item.path for item in h.status().left_out] == ["opencode.db#session_message"]
+
+
+def test_cursor_edits_are_shown_as_diffs(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    (root / "globalStorage").mkdir(parents=True)
+    lines = [{"type": "removed", "content": "low"}, {"type": "added", "content": "high"}, {"content": "same"}]
+    computed = cursor.tool(
+        "edit_file_v2",
+        {"relativeWorkspacePath": "/srv/a.txt"},
+        {"beforeContentId": cursor.NOTHING, "afterContentId": "composer.content.unknown"},
+        additionalData={"precomputedDiff": {"lines": lines}},
+    )
+    whole = cursor.tool(
+        "edit_file_v2",
+        {"relativeWorkspacePath": "/srv/b.txt"},
+        {"beforeContentId": cursor.NOTHING, "afterContentId": cursor.AFTER},
+    )
+    chunks = {"diff": {"chunks": [{"diffString": "-one\n+two"}]}}
+    older = cursor.tool("edit_file", {"relativeWorkspacePath": "/srv/c.txt", "code_edit": "two"}, chunks)
+    given = {"file_path": "/srv/d.txt", "old_string": "one", "new_string": "two"}
+    replaced = cursor.tool("search_replace", given, {"ok": True})
+    with closing(sqlite3.connect(root / "globalStorage/state.vscdb")) as db:
+        db.executescript(cursor.TABLES)
+        calls = [
+            {"type": 2, "toolFormerData": call | {"toolCallId": f"t{number}"}}
+            for number, call in enumerate((computed, whole, older, replaced))
+        ]
+        cursor.write_composer(db, [{"type": 1, "text": "Edit"}, *calls])
+        cursor.put(db, "cursorDiskKV", cursor.AFTER, "high\nlow\n")
+        db.commit()
+    with store(root) as h:
+        tools = [item for turn in h.read(cursor.SESSION).turns() for item in turn.items if item.kind == "tool"]
+        assert [item.subject for item in tools] == [f"/srv/{name}.txt" for name in "abcd"]
+        shown = [[getattr(part, "text", part) for part in item.results] for item in tools]
+        assert shown == [
+            ["@@ -1,2 +1,2 @@\n-low\n+high\n same"],
+            ["@@ -0,0 +1,2 @@\n+high\n+low"],
+            ["@@ -1,1 +1,1 @@\n-one\n+two"],
+            ["@@ -1 +1 @@\n-one\n+two"],
+        ]

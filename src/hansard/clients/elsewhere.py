@@ -13,11 +13,16 @@ if TYPE_CHECKING:
 
 # Where agents keep their conversations whose formats nothing here reads.
 _OTHERS = {
-    "amp": ("~/.local/share/amp/threads",),
+    "amp": ("~/.local/share/amp/threads", "$AMP_DATA_DIR/threads"),
     "antigravity": ("~/.gemini/antigravity/conversations",),
-    "continue": ("~/.continue/sessions",),
+    "continue": ("~/.continue/sessions", "$CONTINUE_GLOBAL_DIR/sessions"),
     "droid": ("~/.factory/sessions",),
+    "hermes": ("~/.hermes/sessions",),
+    "kimi": ("~/.kimi/sessions", "$KIMI_SHARE_DIR/sessions"),
     "kiro": ("~/.kiro/sessions", "~/.local/share/kiro-cli"),
+    "openhands": ("~/.openhands/sessions", "~/.openhands/conversations"),
+    "pi": ("~/.pi/agent/sessions",),
+    "warp": ("~/.local/state/warp-terminal", "~/Library/Application Support/dev.warp.Warp-Stable"),
     "windsurf": ("~/.codeium/windsurf/cascade",),
 }
 _MOST_FILES = 10_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -253,6 +254,26 @@ def test_records_of_answers_replace_the_totals_after_them() -> None:
     rollout.spend(100, 90, 7)
     data = "".join(json.dumps(line) + "\n" for line in rollout.lines).encode()
     assert spent(fold_bytes(Codex(), data).rows.usage) == (20, 14, 180, 0)
+
+
+def test_a_total_before_the_record_of_the_same_answer_counts_once() -> None:
+    rollout = Rollout(THREAD)
+    rollout.meta()
+    for number in (1, 2, 3):
+        rollout.spend(100, 90, 7)
+        rollout.add("token_usage_record", usage_record(THREAD, f"resp_{number}", 107 * number))
+    data = "".join(json.dumps(line) + "\n" for line in rollout.lines).encode()
+    assert spent(fold_bytes(Codex(), data).rows.usage) == (30, 21, 270, 0)
+
+
+def test_times_without_a_zone_are_in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Kathmandu")
+    time.tzset()
+    line = {"timestamp": "2026-11-01T10:00:00", "type": "session_meta", "payload": {"id": THREAD}}
+    fold = fold_bytes(Codex(), json.dumps(line).encode() + b"\n")
+    monkeypatch.undo()
+    time.tzset()
+    assert fold.state.first_ts == 1_793_527_200_000
 
 
 def test_a_reverted_thread_goes_on_as_a_fork(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -19,7 +18,7 @@ from hansard.clients.generic import CALL, IMAGE, RESULT, TEXT, THINKING, Block, 
 from hansard.clients.patches import BEGIN, absolute, patch_blocks, patch_in, patch_of
 from hansard.clients.state import digest
 from hansard.clients.values import decode_object as _object
-from hansard.clients.values import string, table, whole
+from hansard.clients.values import milliseconds, string, table, whole
 from hansard.lazy_regex import lazy_compile
 
 _MOST_PENDING = 20
@@ -65,6 +64,8 @@ class Memory(Struct, omit_defaults=True):
     totals: list[int] = []  # as they were stated last
     answers: int = 0
     has_usage_records: bool = False
+    counted: str = ""  # the key of the last answer that a token count stated, and its tokens
+    counts: list[int] = []
     tool: str = ""  # the first that the answer so far calls
     pending: list[tuple[str, str]] = []  # prompts that may come once more: item or event, and their digest
     turns: int = 0
@@ -81,14 +82,6 @@ class _Line(Struct):
 
 
 _line = msgspec.json.Decoder(_Line).decode
-
-
-def milliseconds(text: Any) -> int | None:
-    """A time as the client writes it."""
-    try:
-        return round(datetime.fromisoformat(text).timestamp() * 1000)
-    except (TypeError, ValueError, OverflowError):
-        return None
 
 
 def decode(line: bytes, memory: Memory) -> Iterator[Record]:
@@ -485,19 +478,24 @@ def _token_count(payload: dict[str, Any], memory: Memory) -> Record:
     if not memory.has_usage_records:
         memory.answers += 1
         rollout = f"{memory.thread}/{memory.base}" if memory.base else memory.thread
-        record.usage = _usage(f"{rollout}/{memory.answers}", info.get("last_token_usage"), memory)
+        memory.counted, memory.counts = f"{rollout}/{memory.answers}", _counts(info.get("last_token_usage"))
+        record.usage = _usage(memory.counted, info.get("last_token_usage"), memory)
     return record
 
 
 def _usage_record(payload: dict[str, Any], memory: Memory) -> Record:
     record = Record("token_usage_record")
-    memory.has_usage_records = True
+    is_first, memory.has_usage_records = not memory.has_usage_records, True
     if memory.thread and payload.get("thread_id") != memory.thread:
         return record
     memory.answers += 1
     answer = string(payload, "response_id") or str(memory.answers)
     total = whole(table(payload, "thread_token_usage"), "total_tokens")  # a relay may give all answers the same id
     key = f"{memory.thread}/{answer}@{total}" if total else f"{memory.thread}/{answer}"
+    if is_first and memory.counted and memory.counts[:4] == _counts(payload.get("usage"))[:4]:
+        given, _, _, output, stated = memory.totals
+        if total in (0, stated, given + output):
+            key = memory.counted  # the token count of the same answer came before
     record.usage = _usage(key, payload.get("usage"), memory)
     return record
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from hansard.clients.entries import Change, lines_of
 from hansard.clients.generic import CALL, RESULT, TEXT, THINKING, Block, Content, Hunk, Replacement
-from hansard.clients.tools import Query, Read, Search, Shell, ToolInput, facts_of, json_of, text_of
+from hansard.clients.tools import Edit, Query, Read, Search, Shell, ToolInput, Write, facts_of, json_of, text_of
 from hansard.model.tools import ToolKind
 
 TOOLS: Mapping[str, ToolKind] = {
@@ -56,6 +56,7 @@ TOOLS: Mapping[str, ToolKind] = {
 _EDITS = frozenset(
     {"edit_file", "edit_file_v2", "search_replace", "MultiEdit", "StrReplace", "write", "Write", "delete_file"}
 )
+_COMPARED = 1 << 16  # characters
 _FAILED = frozenset({"error", "cancelled"})
 _OUTPUTS = ("output", "contents", "content", "result")
 _SIGNS = {"added": "+", "removed": "-"}
@@ -89,6 +90,8 @@ def _call_blocks(id_: str, tool: Mapping[str, Any], contents: Mapping[str, Any])
     if result is not None or status in _FAILED:
         made = result_block(call_id, result, is_error=status in _FAILED)
         made.text, made.ts = made.text or str(tool.get("error") or ""), 0
+        if name in _EDITS and status not in _FAILED:
+            made.patch = _patch(call.changes)
         yield made
 
 
@@ -160,6 +163,24 @@ def _changes(
     return []
 
 
+def _patch(changes: Sequence[Change]) -> str:
+    """The changes as a unified diff, which is without places where Cursor has none; empty if they are too long to be compared."""
+    lines: list[str] = []
+    for change in changes:
+        if isinstance(change, Hunk):
+            new = sum(line[:1] != "-" for line in change.lines)
+            old = sum(line[:1] != "+" for line in change.lines)
+            lines += [f"@@ -1,{old} +1,{new} @@", *change.lines]
+        elif isinstance(change, Replacement):
+            if len(change.old) + len(change.new) > _COMPARED:
+                return ""
+            from difflib import unified_diff
+
+            found = unified_diff(change.old.splitlines(), change.new.splitlines(), lineterm="")
+            lines += list(found)[2:]  # without the names of the files
+    return "\n".join(lines)
+
+
 def _content(value: Any) -> str:
     """The text of a file, which may itself have been JSON."""
     return value if isinstance(value, str) else "" if value is None else msgspec.json.encode(value).decode()
@@ -176,6 +197,14 @@ def tool_input(tool: str, given: Any) -> ToolInput | None:
         names = ("pattern", "globPattern", "query", "path", "targetDirectory", "relative_workspace_path")
         found = next((text for name in names if (text := text_of(given, name))), "")
         return Search(found, facts_of(given, "path", "glob", "targetDirectory"))
+    if kind == "write":
+        return Write(_path(given), text_of(given, "contents") or text_of(given, "content"))
+    if tool in _EDITS:
+        steps = given.get("edits") if isinstance(given.get("edits"), list) else [given]
+        edits = [
+            (text_of(step, "old_string"), text_of(step, "new_string") or text_of(step, "code_edit")) for step in steps
+        ]
+        return Edit(_path(given), [edit for edit in edits if any(edit)])
     if kind == "web_search":
         return Query(text_of(given, "search_term") or text_of(given, "query"))
     return None
