@@ -8,26 +8,18 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hansard.clients import client_of
-from hansard.errors import UsageError
 from hansard.model.search import LineLocation, SessionHits, TeamHit
-from hansard.model.time import from_milliseconds
-from hansard.query.compile import ROLES
 from hansard.query.search.excerpts import WIDTH, Excerpt, Marker
+from hansard.query.search.session_hits import hit_fields, session_hits
 from hansard.team.text_rows import OF_PLACES, TextRow, of_places, read_sessions
 from hansard.team.texts import TEXTS
 from hansard.team.words import names_written_as
 
 if TYPE_CHECKING:
-    from hansard.clients.protocol import Client
     from hansard.model.requests import SearchRequest
     from hansard.query.search.blocks import TextBlock
     from hansard.query.search.plan import Term
     from hansard.team.reader import TeamReader
-
-HITS_PER_SESSION = 3
-_MORE_HITS = 0.08  # added to a session's score by each further hit, for the first few
-_MOST_MORE = 5
 
 
 class Found(Struct):
@@ -39,26 +31,6 @@ class Found(Struct):
     @property
     def block(self) -> TextBlock:
         return self.row.block
-
-
-def by_session(found: Sequence[Found]) -> list[list[Found]]:
-    """Matches by their session, in order of each session's first."""
-    groups: dict[str, list[Found]] = {}
-    for one in found:
-        groups.setdefault(one.block.session_id, []).append(one)
-    return list(groups.values())
-
-
-def worth(group: Sequence[Found]) -> float:
-    """The score of a session."""
-    more = min(len(group) - 1, _MOST_MORE)
-    return max(one.score for one in group) * (1 + _MORE_HITS * more)
-
-
-def different(group: Sequence[Found]) -> list[Found]:
-    """The hits of a session, with only the best of its titles."""
-    titles = [one for one in group if one.block.kind == "title"]
-    return [one for one in group if one.block.kind != "title" or one is titles[0]]
 
 
 class HitBuilder:
@@ -94,49 +66,14 @@ class HitBuilder:
     def _hit(self, found: Found, excerpt: Excerpt, places: dict[str, list[tuple[Any, LineLocation]]]) -> TeamHit:
         block, row = found.block, found.row
         project, title, *_ = self._session(block.session_id)
-        client = known_client(block.client)
-        return TeamHit(
-            session_id=block.session_id,
-            project=project,
-            title=title,
-            transcript=block.path,
-            offset=block.offset,
-            block=block.number,
-            uuid=block.uuid,
-            kind=block.kind,
-            role=ROLES.get(block.kind, "system"),
-            tool=block.tool or None,
-            agent_id=block.agent_id or None,
-            is_error=block.is_error,
-            is_current=block.is_current,
-            timestamp=from_milliseconds(block.at),
-            snippet=excerpt.text,
-            highlights=excerpt.spans,
-            before=excerpt.before,
-            after=excerpt.after,
-            score=round(found.score, 4),
-            others=tuple(place for line, place in places.get(block.uuid or "", ()) if line != row.record),
-            speaker=client.speaker if client is not None else "",
-            tool_kind=client.tool_kind(block.tool) if client is not None and block.tool else "other",
-            is_in_thread=block.kind != "title" and block.is_current and block.log_kind in ("main", "agent"),
-            machine=row.machine,
-            person=row.person,
-        )
+        others = (place for line, place in places.get(block.uuid or "", ()) if line != row.record)
+        fields = hit_fields(found, excerpt, project=project, title=title, others=others)
+        return TeamHit(**fields, machine=row.machine, person=row.person)
 
     def session(self, group: Sequence[Found], best: Iterable[TeamHit]) -> SessionHits:
         """A session and the best of its hits."""
-        session_id = group[0].block.session_id
-        project, title, started_at, ended_at = self._session(session_id)
-        return SessionHits(
-            session_id=session_id,
-            project=project,
-            title=title,
-            started_at=started_at,
-            ended_at=ended_at,
-            matches=len(group),
-            score=round(worth(group), 4),
-            hits=tuple(best),
-        )
+        project, title, started_at, ended_at = self._session(group[0].block.session_id)
+        return session_hits(group, best, project=project, title=title, started_at=started_at, ended_at=ended_at)
 
     def _find_sessions(self, session_ids: Collection[str]) -> None:
         columns = ("project", "title", "started_at", "ended_at")
@@ -167,11 +104,3 @@ def _with_names(term: Term, texts: Iterable[str]) -> list[Term]:
         return [term]
     names = names_written_as(term.spellings[0][0], texts)
     return [replace(term, spellings=(*term.spellings, *names))]
-
-
-def known_client(name: str) -> Client | None:
-    """A client; None for files beside transcripts, and for clients of other machines that are not installed here."""
-    try:
-        return client_of(name) if name else None
-    except UsageError:
-        return None

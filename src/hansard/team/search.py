@@ -12,8 +12,7 @@ import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
-from zlib import crc32
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -24,9 +23,9 @@ from hansard.model.time import moment_at, to_milliseconds
 from hansard.query.language import And, Everything, Near, Node, Not, Or, Phrase, Word, walk
 from hansard.query.language.options import make_query
 from hansard.query.search.partial import fewer_words
+from hansard.query.search.session_hits import HITS_PER_SESSION, LATEST, different, grouped, made_for
 from hansard.storage.cursors import read_cursor, write_cursor
-from hansard.storage.sqlite import to_json
-from hansard.team.hits import HITS_PER_SESSION, Found, HitBuilder, by_session, different, worth
+from hansard.team.hits import Found, HitBuilder
 from hansard.team.reader import TeamReader
 from hansard.team.text_query import plan_texts
 from hansard.team.text_rows import Matches, Place, TextRow, find_owners, prior_at, read_rows, sessions_of
@@ -41,7 +40,6 @@ _SIDE_BY_SIDE = 200
 _EACH = 8  # hits to fetch per session shown on a page by time
 _MOST_FACETS = 20_000
 _SECONDS = 20
-_LATEST = 250_000_000_000_000  # a time in milliseconds later than any real one
 
 
 class _Cursor(NamedTuple):
@@ -79,11 +77,11 @@ class TeamSearch:
         self._database = database
         self._request = request
         self._asked = {"machine": machine, "person": person}
-        self._made_for = _made_for(request, machine, person)
+        self._made_for = made_for("team search", request, machine, person)
         self._cursor = _Cursor(to_milliseconds(request.now or datetime.now(UTC)))
         if request.cursor is not None:
             self._cursor = _Cursor(*read_cursor(request.cursor, self._made_for, int, int, int))
-            if not (0 <= self._cursor.now <= _LATEST and min(self._cursor) >= 0):
+            if not (0 <= self._cursor.now <= LATEST and min(self._cursor) >= 0):
                 raise UsageError("invalid cursor: not from a search")
         asked_at = moment_at(self._cursor.now)
         self.node = node or make_query(request.query, request, now=asked_at, zone=request.zone) or Everything()
@@ -148,7 +146,7 @@ class TeamSearch:
                 early = self.matches.in_a_row(prior, _SIDE_BY_SIDE)
                 places = [*places, *early] if cursor.batch == 0 else [one for one in places if one not in set(early)]
             found = self._weighed(dict.fromkeys(places), cursor.now)
-            groups = sorted(by_session(found), key=worth, reverse=True) if request.group else [[one] for one in found]
+            groups = grouped(found, by_worth=True) if request.group else [[one] for one in found]
             following: _Cursor | None = None
             if len(groups) > cursor.shown + request.limit:
                 following = cursor._replace(shown=cursor.shown + request.limit)
@@ -176,7 +174,7 @@ class TeamSearch:
             rows = self._originals(read_rows(self._reader, places[:want]))
             order = {place: number for number, place in enumerate(places)}
             found = [Found(row, 0.0) for row in sorted(rows, key=lambda row: order[row.place])]
-            groups = by_session(found) if request.group else [[one] for one in found]
+            groups = grouped(found, by_worth=False) if request.group else [[one] for one in found]
             following: _Cursor | None = None
             if len(groups) > request.limit:
                 following = cursor._replace(shown=cursor.shown + order[groups[request.limit][0].row.place])
@@ -209,9 +207,3 @@ class TeamSearch:
                 truncated = page.truncated or page.next_cursor is not None
                 return PartialMatches(words, of, page.hits, page.sessions, page.total, truncated)
         return None
-
-
-def _made_for(request: SearchRequest, *more: str | None) -> list[Any]:
-    asked = [request.query, request.group, request.sort, request.command_output, *more]
-    asked += [f"{name} {value}" for name, value in request.given().items()]
-    return ["team search", crc32(to_json(asked).encode("utf-8", "replace"))]

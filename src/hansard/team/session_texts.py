@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hansard.model.fields import Timestamp
-from hansard.team.hits import known_client
+from hansard.query.search.session_hits import known_client
 from hansard.team.reader import TeamReader
 
 if TYPE_CHECKING:

@@ -17,12 +17,7 @@ from hansard.render.format import many, size
 _SESSIONS = 10
 _HITS = 20
 _SHOWN = 60
-
-
-@click.command(cls=FreeTextCommand)
-@click.argument("query", nargs=-1, type=click.UNPROCESSED)
-@takes(
-    SearchRequest,
+SEARCH_OPTIONS = (
     limit_option(None, least=1, text="Show at most this many; by default 10 sessions, or 20 hits."),
     click.option(
         "--group",
@@ -30,6 +25,15 @@ _SHOWN = 60
         type=click.Choice(["session", "none"]),
         help="Group hits by session, or list them; by default session, with --json none.",
     ),
+)
+"""How many hits a search shows, and by what."""
+
+
+@click.command(cls=FreeTextCommand)
+@click.argument("query", nargs=-1, type=click.UNPROCESSED)
+@takes(
+    SearchRequest,
+    *SEARCH_OPTIONS,
     "sort project since until context",
     click.option("--count", is_flag=True, help="Only count the matches."),
     "facets page cursor",

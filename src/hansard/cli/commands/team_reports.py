@@ -8,7 +8,7 @@ import click
 from msgspec.structs import replace
 
 from hansard.cli.arguments import FreeTextCommand, QueryCommand
-from hansard.cli.commands.search import grouped, show_found
+from hansard.cli.commands.search import SEARCH_OPTIONS, grouped, show_found
 from hansard.cli.commands.usage import shortened, show_report, write_sheet
 from hansard.cli.context import Context, common, none_found
 from hansard.cli.output.session_table import session_table
@@ -132,13 +132,7 @@ def sessions(
 @click.argument("query", nargs=-1, type=click.UNPROCESSED)
 @takes(
     SearchRequest,
-    limit_option(None, least=1, text="Show at most this many; by default 10 sessions, or 20 hits."),
-    click.option(
-        "--group",
-        "grouping",
-        type=click.Choice(["session", "none"]),
-        help="Group hits by session, or list them; by default session, with --json none.",
-    ),
+    *SEARCH_OPTIONS,
     "sort project since until context facets page cursor",
 )
 @common

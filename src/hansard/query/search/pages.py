@@ -9,18 +9,15 @@ from datetime import UTC, datetime
 from heapq import heapify, heappop, heappush
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
-from zlib import crc32
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hansard.clients import client_of
 from hansard.clients.usage import REPEATED_LINE
 from hansard.errors import UsageError
 from hansard.model.requests import SEARCH_SORTS, SearchRequest
 from hansard.model.search import Hit, LineLocation, SearchPage, SessionHits
 from hansard.model.time import from_milliseconds, moment_at, to_milliseconds
-from hansard.query.compile import ROLES
 from hansard.query.language import And, Everything, Near, Node, Not, Or, Phrase, Word, walk
 from hansard.query.language.options import make_query
 from hansard.query.reader import Reader
@@ -30,6 +27,15 @@ from hansard.query.search.excerpts import WIDTH, Excerpt, Marker
 from hansard.query.search.plan import Plan, Term, make_plan
 from hansard.query.search.ranking import recency_weight
 from hansard.query.search.screening import Screen, without_exclusions
+from hansard.query.search.session_hits import (
+    HITS_PER_SESSION,
+    LATEST,
+    different,
+    grouped,
+    hit_fields,
+    made_for,
+    session_hits,
+)
 from hansard.query.search.vocabulary import IndexedWords
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 from hansard.storage.cursors import read_cursor, write_cursor
@@ -39,12 +45,8 @@ if TYPE_CHECKING:
     from hansard.model.search import Facets, FoundNote
     from hansard.record.store import Record
 
-HITS_PER_SESSION = 3
-_MORE_HITS = 0.08  # added to a session's score by each further hit, for the first few
-_MOST_MORE = 5
 _GROUPED_SHOWN = 60  # hits to group by session when each must be screened first
 _GROUPED = 8  # hits to fetch per session shown on a page by time
-_LATEST = 250_000_000_000_000  # a time in milliseconds later than any real one
 
 
 class _Cursor(NamedTuple):
@@ -126,7 +128,7 @@ class Search:
         batch = self._newest() if request.sort == "newest" else self._best()
         shown = batch.groups
         shower = _HitBuilder(self._reader, texts, self.plan, request, self._screen, self._redact)
-        best = [_different(group)[:HITS_PER_SESSION] for group in shown]
+        best = [different(group)[:HITS_PER_SESSION] for group in shown]
         hits = shower.hits([one for group in best for one in group])
         sessions: list[SessionHits] = []
         if request.group:
@@ -188,7 +190,7 @@ class Search:
             else:
                 found = self._screened(self._owned(found, len(found)), _GROUPED_SHOWN if request.group else enough)
                 total = len(found)
-            groups = _grouped(found, by_worth=True) if request.group else [[one] for one in found]
+            groups = grouped(found, by_worth=True) if request.group else [[one] for one in found]
             truncated = candidates.has_more or cursor.stops is not None
             following: _Cursor | None = None
             if len(groups) > cursor.shown + request.limit:
@@ -233,7 +235,7 @@ class Search:
             found = [_Found(block, 0.0) for block in distinct(blocks)]
             found.sort(key=lambda one: place_of(one.block), reverse=True)
             found = self._owned(found, len(found))
-            groups = _grouped(found, by_worth=False) if request.group else [[one] for one in found]
+            groups = grouped(found, by_worth=False) if request.group else [[one] for one in found]
             following: _Cursor | None = None
             if len(groups) > request.limit:
                 last = groups[request.limit][0].block
@@ -256,7 +258,7 @@ class Search:
             found = [_Found(block, 0.0) for block in distinct(blocks)]
             found.sort(key=lambda one: place_of(one.block), reverse=True)
             kept += [one for one in self._owned(found, len(found)) if screen.is_redacted(one.block) is not None]
-            groups = _grouped(kept, by_worth=False) if request.group else [[one] for one in kept]
+            groups = grouped(kept, by_worth=False) if request.group else [[one] for one in kept]
             before = place_of(blocks[-1]) if blocks else before
         following = None
         if len(groups) > request.limit:
@@ -327,25 +329,6 @@ def _age(block: TextBlock) -> _Age:
     return not block.is_current, block.is_copy, at, block.path, block.id
 
 
-def _grouped(found: Sequence[_Found], *, by_worth: bool) -> list[list[_Found]]:
-    """The hits by session, ordered by the sessions' scores or by their first hits."""
-    groups: dict[str, list[_Found]] = {}
-    for one in found:
-        groups.setdefault(one.block.session_id or f"?{one.block.id}", []).append(one)
-    return sorted(groups.values(), key=_worth, reverse=True) if by_worth else list(groups.values())
-
-
-def _worth(group: Sequence[_Found]) -> float:
-    more = min(len(group) - 1, _MOST_MORE)
-    return max(one.score for one in group) * (1 + _MORE_HITS * more)
-
-
-def _different(group: Sequence[_Found]) -> list[_Found]:
-    """The hits of a session, with only the best of its titles."""
-    titles = [one for one in group if one.block.kind == "title"]
-    return [one for one in group if one.block.kind != "title" or one is titles[0]]
-
-
 class _HitBuilder:
     """Turns candidates into hits."""
 
@@ -394,47 +377,15 @@ class _HitBuilder:
     def _hit(self, found: _Found, excerpt: Excerpt, places: dict[str, list[tuple[int, LineLocation]]]) -> Hit:
         block = found.block
         project, title, *_ = self._session(block.session_id)
-        client = client_of(block.client) if block.client else None  # files beside the transcripts have none
-        return Hit(
-            session_id=block.session_id,
-            project=project,
-            title=title,
-            transcript=block.path,
-            offset=block.offset,
-            block=block.number,
-            uuid=block.uuid,
-            kind=block.kind,
-            role=ROLES.get(block.kind, "system"),
-            tool=block.tool or None,
-            agent_id=block.agent_id or None,
-            is_error=block.is_error,
-            is_current=block.is_current,
-            timestamp=from_milliseconds(block.at),
-            snippet=excerpt.text,
-            highlights=excerpt.spans,
-            before=excerpt.before,
-            after=excerpt.after,
-            score=round(found.score, 4),
-            others=tuple(place for record_id, place in places.get(block.uuid or "", ()) if record_id != _record(block)),
-            speaker=client.speaker if client is not None else "",
-            tool_kind=client.tool_kind(block.tool) if client is not None and block.tool else "other",
-            is_in_thread=block.kind != "title" and block.is_current and block.log_kind in ("main", "agent"),
-        )
+        here = places.get(block.uuid or "", ())
+        others = (place for record_id, place in here if record_id != _record(block))
+        return Hit(**hit_fields(found, excerpt, project=project, title=title, others=others))
 
     def session(self, group: Sequence[_Found], best: Iterable[Hit]) -> SessionHits:
         """A session and the best of its hits."""
-        session_id = group[0].block.session_id
-        project, title, started_at, ended_at = self._session(session_id)
-        return SessionHits(
-            session_id=session_id,
-            project=project,
-            title=title,
-            started_at=from_milliseconds(started_at),
-            ended_at=from_milliseconds(ended_at),
-            matches=len(group),
-            score=round(_worth(group), 4),
-            hits=tuple(best),
-        )
+        project, title, started_at, ended_at = self._session(group[0].block.session_id)
+        times = {"started_at": from_milliseconds(started_at), "ended_at": from_milliseconds(ended_at)}
+        return session_hits(group, best, project=project, title=title, **times)
 
     def _find_sessions(self, session_ids: Collection[str]) -> None:
         for session_id, *row in self._reader.rows(
@@ -480,27 +431,16 @@ def not_indexed(reader: Reader, record: Record | None) -> int:
 # -- cursors
 
 
-def _made_for(request: SearchRequest) -> list[Any]:
-    asked = [
-        request.query,
-        request.group,
-        request.sort,
-        *(f"{name} {value}" for name, value in request.given().items()),
-        *(() if request.command_output else ("no command output",)),
-    ]
-    return ["search", crc32(json.dumps(asked).encode("utf-8", "replace"))]
-
-
 def _write(cursor: _Cursor, request: SearchRequest) -> str:
-    return write_cursor(_made_for(request), cursor)
+    return write_cursor(made_for("search", request), cursor)
 
 
 def _read(text: str, request: SearchRequest) -> _Cursor:
     none = type(None)
-    made_for = _made_for(request)
-    now, stops, shown, before, batch = read_cursor(text, made_for, int, (dict, none), int, (list, none), int)
+    made = made_for("search", request)
+    now, stops, shown, before, batch = read_cursor(text, made, int, (dict, none), int, (list, none), int)
     numbers = [now, shown, batch, *(stop for stop in (stops or {}).values() if stop is not None)]
-    whole = all(type(number) is int and 0 <= number < 1 << 63 for number in numbers) and now <= _LATEST
+    whole = all(type(number) is int and 0 <= number < 1 << 63 for number in numbers) and now <= LATEST
     named = (stops or {}).keys() <= {part.name for part in PARTS}
     placed = before is None or (len(before) == 2 and all(type(at) is int and abs(at) < 1 << 63 for at in before))
     if not (whole and named and placed):
