@@ -341,3 +341,20 @@ def test_what_is_not_a_regular_file_is_skipped(tmp_path: Path) -> None:
     assert (report.conversations, report.skipped) == (1, 2)
     with pytest.raises(SourceUnreadable, match="not a regular file"):
         import_file(str(tmp_path / "home"), str(tmp_path / "given/b.json"))
+
+
+@pytest.mark.parametrize(("name", "model"), [("droid", "gpt-5-mini"), ("continue", "gpt-5")])
+def test_the_model_that_settings_or_logs_name(name: str, model: str, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    HISTORIES[name].write(root)
+    if name == "continue":
+        (path,) = root.rglob("*.json")
+        given = json.loads(path.read_bytes())
+        given.pop("chatModelTitle", None)
+        answer = next(entry for entry in given["history"] if entry["message"]["role"] == "assistant")
+        answer["promptLogs"] = [{"modelTitle": model, "prompt": "", "completion": ""}]
+        path.write_text(json.dumps(given))
+    with hansard.open(tmp_path / "home", [root]) as h:
+        h.sync()
+        assert h.session(HISTORIES[name].session).models == (model,)

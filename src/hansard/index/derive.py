@@ -163,7 +163,7 @@ def _derive_session(db: Sql, session_id: str, parts: list[Part], moves: Mapping[
             json.dumps(_union([state.branches for state in states])),
             first.version,
             json.dumps(_union([state.versions for state in states])),
-            json.dumps(_union([state.models for state in states])),
+            json.dumps(_union([state.models for state in [*states, *(part.state for part in parts)]])),
             title,
             title_source,
             first.first_prompt if main else "",

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 
 class Memory(Struct, gc=False, omit_defaults=True):
-    """How many entries there were."""
+    """How many entries there were, and which model gave the last answer."""
 
     count: int = 0
+    model: str = ""
 
 
 class Continue(ImportedClient):
@@ -60,9 +61,13 @@ class Continue(ImportedClient):
         """One entry, or what is around them."""
         text = line.strip(b", \t\r\n")
         if text.startswith(b"]") or text.endswith(b"["):
-            yield _session(decode_object(b'{"":[' + text if text.startswith(b"]") else text + b"]}"))
+            given = decode_object(b'{"":[' + text if text.startswith(b"]") else text + b"]}")
+            memory.model = string(given, "chatModelTitle") or memory.model
+            yield _session(given, memory.model)
             return
         record = _entry(decode_object(text))
+        record.model = record.model or (memory.model if record.kind == "assistant" else "")
+        memory.model = record.model or memory.model
         memory.count += 1
         record.uuid = f"entry-{memory.count}"
         record.parent_uuid = f"entry-{memory.count - 1}" if memory.count > 1 else ""
@@ -84,13 +89,13 @@ class Continue(ImportedClient):
         return None
 
 
-def _session(given: dict[str, Any]) -> Record:
+def _session(given: dict[str, Any], model: str) -> Record:
     record = Record("session", title=string(given, "title"), cwd=string(given, "workspaceDirectory"))
     usage, details = table(given, "usage"), table(table(given, "usage"), "promptTokensDetails")
     if usage:
         counts = (whole(usage, "promptTokens"), whole(usage, "completionTokens"))
         cached = (whole(details, "cachedTokens"), whole(details, "cacheWriteTokens"))
-        record.usage = Usage("session", string(given, "chatModelTitle"), *counts, *cached)
+        record.usage = Usage("session", model, *counts, *cached)
         cost = usage.get("totalCost")
         if isinstance(cost, (int, float)) and 0 <= cost < 1e6:
             record.usage.cost = round(cost * 1e9)
@@ -111,7 +116,7 @@ def _entry(entry: dict[str, Any]) -> Record:
         return Record("user", "prompt", blocks=[Block(TEXT, said)])
     if role != "assistant":
         return Record(f"message/{role}")
-    record = Record("assistant")
+    record = Record("assistant", model=next((string(log, "modelTitle") for log in tables(entry, "promptLogs")), ""))
     if thought := string(table(entry, "reasoning"), "text"):
         record.blocks.append(Block(THINKING, thought))
     if said:
