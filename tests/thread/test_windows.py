@@ -140,7 +140,7 @@ def test_a_line_that_is_too_long_is_never_read(tree: making.Tree) -> None:
     with hansard.open(tree.home) as h:
         thread = h.read(a, subagents=False, long_lines=False)
         record = Counted(h)
-        thread._family.lines = record
+        thread._context.lines = record
         windows = thread.windows
         found: list[Turn] = []
         window: Window | None = windows.after(0, BUDGETS[2])

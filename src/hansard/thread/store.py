@@ -264,5 +264,5 @@ class ThreadStore:
         from hansard.thread.thread import SessionContext, Thread
 
         longest = None if long_lines else LONGEST
-        family = SessionContext(self, session, pictures=pictures, subagents=subagents, longest=longest)
-        return Thread(family, agent, branch, self._cache)
+        context = SessionContext(self, session, pictures=pictures, subagents=subagents, longest=longest)
+        return Thread(context, agent, branch, self._cache)

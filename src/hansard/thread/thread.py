@@ -12,10 +12,11 @@ from msgspec.structs import replace
 
 from hansard.clients import client_of
 from hansard.errors import NotFound
-from hansard.model.display import CallFacts, Display, DisplayThread, Item, Part, Picture, Turn
+from hansard.model.display import Display, DisplayThread, Item, Picture, Turn
 from hansard.model.gate import look_at, put_behind_gate, release, verbatim
 from hansard.thread.branches import BranchChoice, BranchLine, find_line, fork_places, list_choices
-from hansard.thread.reader import ThreadReader, find_agent, list_agents, long_record
+from hansard.thread.items import ItemBuilder
+from hansard.thread.reader import ThreadReader, find_agent, list_agents
 from hansard.thread.store import Window, Windows
 from hansard.thread.structure import (
     ChangedFile,
@@ -35,7 +36,7 @@ from hansard.thread.structure import (
     read_outline,
     read_timeline,
 )
-from hansard.thread.tool_views import ASSISTANT, USER, facts_of, said, view
+from hansard.thread.tool_views import USER
 
 if TYPE_CHECKING:
     from hansard.clients.protocol import Client
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
 QUICK_TIMELINE = 1_500
 """The most API messages of a session whose timeline is read at once."""
 _BACKLOG = 500  # entries that may wait for the result of a call before them
-_DEEPEST = 30  # levels of nested subagents; deeper ones are shown separately
 
 _T = TypeVar("_T")
 
@@ -114,29 +114,28 @@ class Thread:
 
     def __init__(
         self,
-        family: SessionContext,
+        context: SessionContext,
         agent: str | None = None,
         branch: int = 0,
         cache: LruCache[OpenedThread] | None = None,
     ) -> None:
-        self._family = family
+        self._context = context
         self._cache = cache
-        self.redact = family.store.redact
-        self.session = family.session
+        self.redact = context.store.redact
+        self.session = context.session
         if self.redact is not None:
-            self.session = release(family.session, self.redact)
+            self.session = release(context.session, self.redact)
             put_behind_gate(self)
-        session_id = family.session.session_id
+        session_id = context.session.session_id
         self._sidechain_root: str | None = None
         self._agent_id: str | None = None
         if agent is None:
-            row = family.reader.one("SELECT transcript FROM sessions WHERE session_id = ?", (session_id,))
+            row = context.reader.one("SELECT transcript FROM sessions WHERE session_id = ?", (session_id,))
             self._transcript: int | None = row[0] if row is not None else None
         else:
-            self._transcript, self._sidechain_root, self._agent_id = find_agent(family.reader, session_id, agent)
-        look_at(self.redact, family.store.record, self._transcript)
+            self._transcript, self._sidechain_root, self._agent_id = find_agent(context.reader, session_id, agent)
+        look_at(self.redact, context.store.record, self._transcript)
         self._branch = branch
-        self._last = (-1, 0)  # offset and number of the previous item
 
     # -- identity
 
@@ -147,7 +146,7 @@ class Thread:
 
     @property
     def agents(self) -> tuple[Agent, ...]:
-        return self._source.agents if self.has_log else self._family.agents
+        return self._source.agents if self.has_log else self._context.agents
 
     @cached_property
     def agent(self) -> Agent | None:
@@ -167,7 +166,7 @@ class Thread:
     @cached_property
     def speaker(self) -> str:
         """What the model is called in the session."""
-        row = self._family.reader.one("SELECT client FROM sessions WHERE session_id = ?", (self.session.session_id,))
+        row = self._context.reader.one("SELECT client FROM sessions WHERE session_id = ?", (self.session.session_id,))
         return client_of(row[0]).speaker
 
     @property
@@ -176,12 +175,12 @@ class Thread:
 
     @property
     def size(self) -> int:
-        return int(self._family.reader.one("SELECT size FROM transcripts WHERE id = ?", (self.transcript,))[0])
+        return int(self._context.reader.one("SELECT size FROM transcripts WHERE id = ?", (self.transcript,))[0])
 
     @cached_property
     def fingerprint(self) -> str:
         """A short digest that changes with the session, its subagents' logs and the user's remarks."""
-        reader, key = self._family.reader, (self.session.session_id,)
+        reader, key = self._context.reader, (self.session.session_id,)
         logs = list(
             reader.rows(
                 "SELECT id, size, indexed, current, state FROM transcripts WHERE session_id = ? ORDER BY id", key
@@ -196,25 +195,25 @@ class Thread:
     def _opened(self) -> OpenedThread:
         if self._cache is None:
             return self._open()
-        key = (self._family.store.home, self.session.session_id, self._agent_id or "", self.fingerprint)
+        key = (self._context.store.home, self.session.session_id, self._agent_id or "", self.fingerprint)
         return self._cache.get(key, self._open)
 
     def _open(self) -> OpenedThread:
         if self._transcript is None:
-            known = ", ".join(agent.agent_id for agent in self._family.agents[:5])
+            known = ", ".join(agent.agent_id for agent in self._context.agents[:5])
             raise NotFound(
                 f"only subagents of session {self.session.session_id} remain; show one with --agent ({known})"
             )
-        family = self._family
+        context = self._context
         source = ThreadReader(
-            family.reader,
-            family.lines,
+            context.reader,
+            context.lines,
             self.session,
             self._transcript,
             self._agent_id,
             self._sidechain_root,
-            family.agents,
-            family.longest,
+            context.agents,
+            context.longest,
         )
         return OpenedThread(source)
 
@@ -224,9 +223,9 @@ class Thread:
         source = self._opened.source
         if self._cache is not None:
             source = copy(source)
-            source.reader, source.record = self._family.reader, self._family.lines
-            source.longest = self._family.longest
-            self._family.agents = source.agents
+            source.reader, source.record = self._context.reader, self._context.lines
+            source.longest = self._context.longest
+            self._context.agents = source.agents
         return source
 
     def once(self, name: str, make: Callable[[], _T]) -> _T:
@@ -265,14 +264,14 @@ class Thread:
         items: list[Item] = []
         agents: list[str] = []
         first = start
-        self._last = (-1, 0)
+        self._items.begin()
         for entry in self._source.stream(_BACKLOG, start, end):
             if entry.kind in USER and items:
                 yield self._turn(number, items, agents, first, entry.offset)
                 number, items, agents, first = number + 1, [], [], entry.offset
             if entry.tool is not None and entry.tool.agent_id is not None:
                 agents.append(entry.tool.agent_id)
-            items.append(self._item(entry))
+            items.append(self._items.item(entry))
         if items:
             yield self._turn(number, items, agents, first, end)
 
@@ -309,17 +308,17 @@ class Thread:
 
     def others(self) -> Iterator[Thread]:
         """Subagents that no thread read so far has called; complete once this thread was read."""
-        family = self._family
+        context = self._context
         for agent in self.agents:
-            if agent.agent_id not in family.shown:
-                family.shown.add(agent.agent_id)
-                family.open.add(agent.agent_id)
+            if agent.agent_id not in context.shown:
+                context.shown.add(agent.agent_id)
+                context.open.add(agent.agent_id)
                 yield self.of(agent.agent_id)
-                family.open.discard(agent.agent_id)
+                context.open.discard(agent.agent_id)
 
     def of(self, agent: str) -> Thread:
         """The thread of one of the session's subagents."""
-        return Thread(self._family, agent)
+        return Thread(self._context, agent)
 
     def entries(self, start: int = 0, end: int | None = None) -> Iterator[Entry]:
         """Its entries from one byte offset up to another, in file order, each call with its result."""
@@ -330,7 +329,7 @@ class Thread:
 
     def items(self, entries: Iterable[Entry]) -> Iterator[Item]:
         """Some of its entries, for display."""
-        return map(self._item, entries)
+        return map(self._items.item, entries)
 
     # -- windows and branches
 
@@ -426,53 +425,53 @@ class Thread:
 
     def session_calls(self) -> list[ModelCall]:
         """All API messages that count for the session, those of its subagents and of former generations included."""
-        return self._family.calls
+        return self._context.calls
 
     def calls(self) -> ThreadCalls:
         """Its API messages and tool calls according to the ledger, without text."""
         from hansard.thread.calls import read_calls
 
-        return read_calls(self._source, self._family.calls)
+        return read_calls(self._source, self._context.calls)
 
     def agents_used(self) -> dict[str, TurnUsage]:
         """The usage of each subagent of the session with its own log, without the subagents it started."""
-        return agents_used(self._family.reader, self.session.session_id)
+        return agents_used(self._context.reader, self.session.session_id)
 
     # -- around it
 
     def neighbours(self) -> list[Neighbour]:
-        return list_neighbours(self._family.reader, self.session.session_id)
+        return list_neighbours(self._context.reader, self.session.session_id)
 
     def changed_files(self, limit: int) -> list[ChangedFile]:
         """The files that the session changed, the most changed first."""
-        return list_changed_files(self._family.reader, self.session.session_id, limit)
+        return list_changed_files(self._context.reader, self.session.session_id, limit)
 
     def locate(self, offset: int) -> MessageLocation:
         """The entries at a byte offset of its transcript, in this thread or in one inside it."""
         from hansard.thread.locate import locate
 
-        return locate(self, self._family.store.record, offset)
+        return locate(self, self._context.store.record, offset)
 
     def call_of(self, offset: int) -> int:
         """The offset of the call whose result is at this offset; the same offset if there is no result."""
         from hansard.thread.locate import call_of_result
 
-        return call_of_result(self._family.reader, self.transcript, offset)
+        return call_of_result(self._context.reader, self.transcript, offset)
 
     def raw_line(self, offset: int, path: str | None = None, generation: int | None = None) -> RawLine:
         """The line at a byte of its log, of another log of the session, or of another generation of either."""
         from hansard.thread.locate import find_log, find_raw_line
 
-        reader = self._family.reader
+        reader = self._context.reader
         log = self.transcript
         if path is not None or generation is not None:
             log = find_log(reader, self.session.session_id, path or self.path, generation)
-        return find_raw_line(reader, self._family.store.record, log, offset)
+        return find_raw_line(reader, self._context.store.record, log, offset)
 
     @verbatim("raw lines")
     def raw(self, line: RawLine | None = None, limit: int | None = None) -> Iterator[bytes]:
         """The verbatim bytes of a line, or the first of them, in pieces; without a line, the whole log."""
-        record = self._family.store.record
+        record = self._context.store.record
         if line is None:
             return record.read(self.transcript)
         length = line.length if limit is None else min(limit, line.length)
@@ -483,7 +482,7 @@ class Thread:
         """The lines of the whole log without their newlines; blank lines, and lines too long to be read, are left out."""
         from hansard.clients.lines import Lines
 
-        lines = Lines(self._family.store.record.read(self.transcript), 0)
+        lines = Lines(self._context.store.record.read(self.transcript), 0)
         for _, line in lines:
             if line:
                 yield line
@@ -492,105 +491,18 @@ class Thread:
 
     def pictures(self, entry: Entry) -> tuple[Picture, ...]:
         """The images and documents of an entry: of its message, or of a call's result."""
-        return self._pictures_of(entry)
+        return self._items.pictures(entry)
 
-    # -- entries as items
+    @cached_property
+    def _items(self) -> ItemBuilder:
+        return ItemBuilder(self, self._context, self._source, self._agent_id)
 
     def _turn(self, number: int, items: list[Item], agents: list[str], low: int, high: int | None) -> Turn:
         times = [item.at for item in items if item.at is not None]
-        used = self._family.usage.between(self.transcript, low, high, agents, self._source.inside)
+        used = self._context.usage.between(self.transcript, low, high, agents, self._source.inside)
         started = min(times, default=None)
         ended, active = end_of_turn(self._source, started, low, high)
         return Turn(number, tuple(items), started, ended, *used, active_ms=active)
-
-    @cached_property
-    def _forks(self) -> dict[str, Fork]:
-        return {fork.uuids[0]: fork for fork in self.forks}
-
-    def _item(self, entry: Entry) -> Item:
-        family = self._family
-        title, subject, facts = "", "", CallFacts()
-        parts: tuple[Part, ...]
-        results: tuple[Part, ...] = ()
-        thread = None
-        call = entry.tool
-        if call is not None:
-            shown = view(call, self.session.cwd)
-            title, subject, parts, results = shown.title, shown.subject, shown.parts, shown.results
-            facts = facts_of(call)
-            results += self._pictures_of(entry)
-            if call.agent_id is not None:
-                thread = self._inside(call.agent_id) if family.subagents else self._named(call.agent_id)
-        else:
-            parts = said(entry, self._source.client)
-            parts += self._pictures_of(entry)
-        fork = self._forks.get(entry.uuid or "")
-        return Item(
-            anchor=self._anchor(entry.offset),
-            kind=entry.kind,
-            who="user" if entry.kind in USER else "assistant" if entry.kind in ASSISTANT else "client",
-            at=entry.at,
-            title=title,
-            subject=subject,
-            facts=facts,
-            parts=parts,
-            results=results,
-            is_error=entry.kind == "error" or (call is not None and call.is_error),
-            branch=entry.branch,
-            forks=fork.branches[1:] if fork is not None else (),
-            model=entry.model,
-            queued=entry.queued,
-            uuid=entry.uuid,
-            transcript=entry.transcript,
-            offset=entry.offset,
-            length=entry.length,
-            thread=thread,
-        )
-
-    def _inside(self, agent_id: str) -> DisplayThread | None:
-        """The thread of a subagent to show at its call; None if there is none, or it is already being shown."""
-        family = self._family
-        if agent_id in family.open or len(family.open) >= _DEEPEST:
-            return None
-        family.open.add(agent_id)
-        family.shown.add(agent_id)
-        try:
-            return self.of(agent_id).whole()
-        except NotFound:
-            return None
-        finally:
-            family.open.discard(agent_id)
-
-    def _named(self, agent_id: str) -> DisplayThread | None:
-        """A subagent without its thread."""
-        agent = next((agent for agent in self.agents if agent.agent_id == agent_id), None)
-        return DisplayThread(agent, (), {}) if agent is not None else None
-
-    def _anchor(self, offset: int) -> str:
-        before, number = self._last
-        number = number + 1 if offset == before else 0
-        self._last = (offset, number)
-        place = f"{offset}.{number}" if number else str(offset)
-        return f"{self._agent_id}-{place}" if self._agent_id else place
-
-    def _pictures_of(self, entry: Entry) -> tuple[Picture, ...]:
-        call = entry.tool
-        if call is None:
-            return self._pictures(entry.offset, None, entry.images) if entry.images else ()
-        if call.has_image and call.result_offset is not None:
-            return self._pictures(call.result_offset, call.tool_use_id, 1)
-        return ()
-
-    def _pictures(self, offset: int, tool_use_id: str | None, count: int) -> tuple[Picture, ...]:
-        """The images and documents of a line, or of one result in it, optionally without their data."""
-        if not self._family.pictures:
-            return (Picture("", ""),) * count
-        longest, source = self._family.longest, self._source
-        if longest is not None and long_record(source.reader, source.low + offset, longest) is not None:
-            return ()
-        lines = source.client.lines(self._family.lines.read(self.transcript, offset), offset)
-        line = next((line for _, line in lines), lines.rest)
-        return tuple(Picture(*found) for found in source.client.pictures(line, tool_use_id))
 
 
 def on_branch(turn: Turn, branch: int) -> Turn:
