@@ -11,7 +11,7 @@ import pytest
 from hansard.record.database import DAMAGED_TEXT
 from hansard.sources.tail import open_tail
 from hansard.storage.sqlite import PAGE_SIZE, checksum_vfs
-from hansard.sync import keep
+from hansard.sync import record_writer
 from tests.record.making import chunk_pages, flip, flip_bit
 
 from .conftest import SESSION, Run, runner, said, write_log
@@ -24,7 +24,7 @@ def test_an_unreadable_transcript_is_named_by_every_command(run: Run, monkeypatc
             raise PermissionError(13, "Permission denied", path)
         return open_tail(path, *more, **named)
 
-    monkeypatch.setattr(keep, "open_tail", refuse)
+    monkeypatch.setattr(record_writer, "open_tail", refuse)
     run("sync", code=10)
     for command, code in ((["doctor"], 1), (["status"], 0), ([], 0)):
         said = " ".join(run(*command, "--no-sync", code=code).stdout.split())

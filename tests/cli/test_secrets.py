@@ -43,7 +43,7 @@ def test_secrets_are_found_shown_and_decided(run: Run) -> None:
         (("show", "abcd", "--reveal"), "to a terminal only"),
         (("resolve", "abcd"), "takes a SECRET and one of"),
         (("list", "abcd"), "takes options only"),
-        (("show", "nothing"), "no id of a secret"),
+        (("show", "nothing"), "not the id of a secret"),
         (("scrub",), "takes sessions"),
         (("scrub", SESSION), "no secret is written in it"),
     ],

@@ -69,19 +69,19 @@ def _die_at(moment: str, number: int) -> None:
 
 def _work(work: str, config: str, home: str) -> None:
     from hansard.clients.roots import open_roots
-    from hansard.sync import indexing, keep, run, text
+    from hansard.sync import indexing, record_writer, run, text
     from hansard.sync.rebuild import rebuild
     from hansard.sync.report import SyncRequest
 
     indexing._COMMIT_BYTES = text._COMMIT_BYTES = SMALL
-    keep._FIRST_COMMIT = keep._LAST_COMMIT = SMALL
+    record_writer._FIRST_COMMIT = record_writer._LAST_COMMIT = SMALL
     if work == "repair":
         from hansard.model.store_requests import VerifyRequest
         from hansard.sync import verify as verifying
         from hansard.sync.verify import verify
 
         verifying.SAMPLE = 0  # what it commits is thrown away
-        indexing._COMMIT_BYTES = text._COMMIT_BYTES = keep._FIRST_COMMIT = keep._LAST_COMMIT = 1 << 20
+        indexing._COMMIT_BYTES = text._COMMIT_BYTES = record_writer._FIRST_COMMIT = record_writer._LAST_COMMIT = 1 << 20
         verify(home, open_roots([config]), VerifyRequest(repair=True))
     elif work == "rebuild":
         rebuild(home, workers=False)
@@ -100,7 +100,9 @@ def _work(work: str, config: str, home: str) -> None:
             from hansard.sync import newest
 
             newest.LARGE_BYTES, newest.NEWEST_BYTES, newest.FILE_BYTES = 0, SMALL // 4, 0
-            indexing._COMMIT_BYTES = text._COMMIT_BYTES = keep._FIRST_COMMIT = keep._LAST_COMMIT = 1 << 20
+            indexing._COMMIT_BYTES = text._COMMIT_BYTES = record_writer._FIRST_COMMIT = record_writer._LAST_COMMIT = (
+                1 << 20
+            )
         run.sync(home, open_roots([config]), SyncRequest(workers=work == "workers", row_workers=2))
 
 

@@ -12,7 +12,7 @@ import pytest
 from hansard.engine import Hansard
 from hansard.record.store import Record
 from hansard.sources import tail
-from hansard.sync import keep
+from hansard.sync import record_writer
 from hansard.sync.run import sync
 from tests.sync.making import FOLDER, Tree, ask, assistant, main_path, raw, session, user
 
@@ -254,7 +254,7 @@ def test_a_file_that_goes_between_the_look_and_the_reading(synced: Tree, monkeyp
         return real(path, *more, **options)
 
     synced.append(PATH, [user(S, "u5", "Too late.", 4)])
-    monkeypatch.setattr(keep, "open_tail", vanish)
+    monkeypatch.setattr(record_writer, "open_tail", vanish)
     assert synced.sync().gone == 1
     monkeypatch.undo()
     assert _session(synced) == ("gone", 2, 20, 2)

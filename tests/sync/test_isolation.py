@@ -16,7 +16,7 @@ from hansard.pricing import rates
 from hansard.record.store import Record
 from hansard.sources.tail import open_tail
 from hansard.storage.heartbeat import heartbeat
-from hansard.sync import indexing, keep, survey
+from hansard.sync import indexing, record_writer, survey
 from tests.sync.making import FOLDER, Tree, assistant, main_path, raw, session, user
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def test_a_date_in_the_year_2400(many: Tree) -> None:
 
 
 STAGES: dict[str, tuple[Any, str]] = {
-    "opening": (keep, "open_tail"),
+    "opening": (record_writer, "open_tail"),
     "keeping": (Record, "append"),
     "settling": (Record, "settle"),
     "rows": (rows.RowIndex, "_write"),
@@ -216,7 +216,7 @@ def test_an_unreadable_file_costs_nothing_while_it_stays_so(
             raise PermissionError(13, "Permission denied", path)
         return real(path, *more, **named)
 
-    monkeypatch.setattr(keep, "open_tail", refuse)
+    monkeypatch.setattr(record_writer, "open_tail", refuse)
     for _ in range(3):
         assert h.sync().problems == 1
         assert [line for line in h.sync().unreadable if BAD in line]
@@ -236,7 +236,7 @@ def test_the_newest_are_read_first_and_have_the_highest_ids(many: Tree, monkeypa
         read.append(path)
         return real(path, *more, **named)
 
-    monkeypatch.setattr(keep, "open_tail", note)
+    monkeypatch.setattr(record_writer, "open_tail", note)
     many.sync()
     assert [path.rsplit("/", 1)[-1].removesuffix(".jsonl") for path in read] == SESSIONS[::-1]
     assert [row[0] for row in many.rows("SELECT session_id FROM transcripts ORDER BY id")] == SESSIONS

@@ -10,7 +10,7 @@ import pytest
 
 from hansard.record.store import Record
 from hansard.sources import tail
-from hansard.sync import keep
+from hansard.sync import record_writer
 from hansard.sync.report import ProgressReporter
 from hansard.sync.survey import survey
 from tests.sync.making import Tree, main_path, session
@@ -33,15 +33,15 @@ class Attack:
         self.source = Source(tree.place(self.path))
         self.record = Record.open(str(tree.home / "record.db"))
         patch.setattr(tail, "LARGE", 256 << 10 if shape == "large" else 16 << 20)
-        patch.setattr(keep, "COMPARED_AT_ONCE", 1)  # one chunk
+        patch.setattr(record_writer, "COMPARED_AT_ONCE", 1)  # one chunk
         self.set_clock(time.time_ns())  # no file is at rest: each is written after this
 
     def set_clock(self, moment: int) -> None:
-        self.patch.setattr(keep, "open_tail", partial(tail.open_tail, clock=lambda: moment))
+        self.patch.setattr(record_writer, "open_tail", partial(tail.open_tail, clock=lambda: moment))
 
     def keep(self) -> None:
         surveys = survey(self.record, self.tree.roots, 1 << 30)
-        keep.RecordWriter(self.record, ProgressReporter(None), committed=lambda: None).keep(surveys)
+        record_writer.RecordWriter(self.record, ProgressReporter(None), committed=lambda: None).keep(surveys)
 
     def keep_during(self, change: Change, times: int) -> None:
         """Keep the file while it is changed at each of its first readings."""

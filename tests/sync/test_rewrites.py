@@ -11,7 +11,7 @@ import pytest
 
 from hansard.record.store import Record
 from hansard.sources import tail
-from hansard.sync import keep
+from hansard.sync import record_writer
 from tests.sync.making import Tree, main_path, session
 
 if TYPE_CHECKING:
@@ -105,14 +105,14 @@ def test_a_rewrite_while_it_is_read(
 
 def test_a_large_log_is_compared_when_it_comes_to_rest(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tail, "LARGE", 1 << 10)
-    monkeypatch.setattr(keep, "COMPARED_AT_ONCE", 1)
+    monkeypatch.setattr(record_writer, "COMPARED_AT_ONCE", 1)
     tree.write(PATH, DATA)
     tree.sync()
     _edit_and_append(tree.place(PATH))
     tree.sync()
     assert len(kept(tree)) == 1  # it is being written: only its ends were looked at
     later = time.time_ns() + 10 * tail.RACY_NS
-    monkeypatch.setattr(keep, "open_tail", partial(tail.open_tail, clock=lambda: later))
+    monkeypatch.setattr(record_writer, "open_tail", partial(tail.open_tail, clock=lambda: later))
     tree.sync()
     assert kept(tree)[-1] == tree.place(PATH).read_bytes()
     assert len(kept(tree)) == 2
@@ -181,8 +181,8 @@ def test_generations_share_what_they_have_in_common(tree: Tree) -> None:
 
 def test_a_stretch_of_a_large_log_that_fails_leaves_the_others(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     """A log that is committed in several steps goes on where the last good one ended."""
-    monkeypatch.setattr(keep, "_FIRST_COMMIT", CHUNK)
-    monkeypatch.setattr(keep, "_LAST_COMMIT", CHUNK)
+    monkeypatch.setattr(record_writer, "_FIRST_COMMIT", CHUNK)
+    monkeypatch.setattr(record_writer, "_LAST_COMMIT", CHUNK)
     tree.write(PATH, DATA)
     real = Record.append
     calls = 0

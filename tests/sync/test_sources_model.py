@@ -19,7 +19,7 @@ from hansard.clients.roots import open_roots
 from hansard.record.store import Record
 from hansard.record.verify import verify
 from hansard.sources import tail
-from hansard.sync import keep
+from hansard.sync import record_writer
 from hansard.sync.report import SyncRequest
 from hansard.sync.run import sync
 from tests.sync.making import FOLDER, memory_folder, session
@@ -40,9 +40,11 @@ class Sources(RuleBasedStateMachine):
         self.home = self.place / "store"
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(tail, "LARGE", LARGE)
-        self.patch.setattr(keep, "COMPARED_AT_ONCE", 1)  # one chunk
+        self.patch.setattr(record_writer, "COMPARED_AT_ONCE", 1)  # one chunk
         self.ahead_ns = 0
-        self.patch.setattr(keep, "open_tail", partial(tail.open_tail, clock=lambda: time.time_ns() + self.ahead_ns))
+        self.patch.setattr(
+            record_writer, "open_tail", partial(tail.open_tail, clock=lambda: time.time_ns() + self.ahead_ns)
+        )
         self.states: dict[str, set[bytes]] = {name: set() for name in NAMES}
         self.seen: dict[str, set[bytes]] = {name: set() for name in NAMES}
 

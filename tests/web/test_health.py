@@ -15,7 +15,7 @@ import hansard
 from hansard.engine import Hansard
 from hansard.model.health import Diagnosis, Finding
 from hansard.sources.tail import open_tail
-from hansard.sync import keep
+from hansard.sync import record_writer
 from hansard.web.caches import AnswerCache
 from tests.sync.making import Tree, assistant, call, entry, main_path, raw, session, user
 from tests.web.elements import Element, read
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 ONE, TWO = session(1), session(2)
+TOKEN = "ghp_" + "A1b2C3d4E5f6" * 3
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +107,7 @@ def test_what_is_in_quarantine_is_named_on_both_pages(tmp_path: Path, monkeypatc
             raise PermissionError(13, "<b>Permission</b> denied", path)
         return real(path, *more, **named)
 
-    monkeypatch.setattr(keep, "open_tail", refuse)
+    monkeypatch.setattr(record_writer, "open_tail", refuse)
     with hansard.open(tree.home, [tree.config]) as h:
         assert h.sync().problems == 1
     with site(tree.home, tree.config) as running, running.client() as client:
@@ -220,3 +221,19 @@ def test_hostile_details_run_nothing(hostile: Site, chromium: Browser) -> None:
         watched.page.locator("#check .findings li").first.wait_for()
         watched.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
         hostile.check(watched)
+
+
+def test_open_secrets_are_listed_with_their_places(tmp_path: Path) -> None:
+    tree = Tree(tmp_path / "claude", tmp_path / "home")
+    tree.write(main_path(ONE), [user(ONE, "u1", f"Use {TOKEN} for the push.")])
+    with hansard.open(tree.home, [tree.config]) as h:
+        h.sync()
+        h.scan_secrets()
+        (secret,) = h.secrets().secrets
+    with site(tree.home, tree.config) as running, running.client() as client:
+        page = client.get("/health").text
+        assert f'<a href="/health/secrets/{secret.secret_id}">{secret.secret_id[:8]}</a>' in page
+        places = client.get(f"/health/secrets/{secret.secret_id}").text
+    assert '<th scope="col">Session</th>' in places
+    assert f'<a href="/sessions/{ONE}?at=' in places
+    assert TOKEN not in page + places

@@ -1,4 +1,4 @@
-"""What sessions did and what of it was risky: commands understood, rules applied, a report that can be checked later.
+"""Reports of what sessions did and which operations were risky, which can be verified later.
 
-Facts come from the index; what calls were given is read from the record, call by call. Nothing here formats.
+Facts come from the index; the input of calls is read from the record, call by call. Nothing here formats.
 """

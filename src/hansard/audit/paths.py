@@ -1,4 +1,4 @@
-"""What a path is to a session: in its project, temporary, the system's, a file with credentials, ..."""
+"""Classify paths as a session sees them: in its project, temporary, of the system, a file with credentials, ..."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ _CLIENTS = re.compile(r"/\.(?:claude|codex|gemini|qwen|cursor)(?:/|$)")
 
 
 class Scene(Struct, frozen=True):
-    """Where a call was made: the current directory, the folders that belong to the session, and the client's own."""
+    """The surroundings of a call: the current directory, the folders that belong to the session, and the client's own."""
 
     folder: str | None
     projects: tuple[str, ...] = ()
@@ -115,7 +115,7 @@ class Scene(Struct, frozen=True):
         return any(re.match(r"[A-Za-z]:[\\/]|/[a-z]/", path) for path in (self.folder or "", *self.projects))
 
     def kind(self, path: str | None) -> PathKind:
-        """What an absolute path is."""
+        """Classify an absolute path."""
         if path is None:
             return "unknown"
         path = path.replace("\\", "/")
@@ -164,13 +164,13 @@ def _without_glob(path: str) -> str:
 
 
 def private_file(path: str) -> str:
-    """What kind of login or private key a file holds; empty if its path does not say so."""
+    """The kind of login or private key that a file holds; empty if its path does not show one."""
     path = path.replace("\\", "/")
     return next((what for what, pattern in _PRIVATE if re.search(pattern, path)), "")
 
 
 def secret_file(path: str) -> str:
-    """What kind of secrets a file of a project usually holds; empty if its path does not say so."""
+    """The kind of secrets that a file of a project usually holds; empty if its path does not show one."""
     path = path.replace("\\", "/")
     if _FIXTURES.search(path) is not None:
         return ""

@@ -49,7 +49,7 @@ _VERBS = {"read": 0, "write": 1, "delete": 2}
 
 
 class _Tally:
-    """How often something was seen, and in how many sessions."""
+    """Occurrences, and the sessions they are in."""
 
     def __init__(self, figures: int = 1) -> None:
         self._figures = figures
@@ -67,7 +67,7 @@ class _Tally:
 
 
 class Audit:
-    """What one pass over the calls finds."""
+    """The findings of one pass over the calls."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope

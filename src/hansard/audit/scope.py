@@ -103,7 +103,7 @@ class Scope:
         return {row[0]: row[1:] for row in rows}
 
     def folder_of(self, session_id: str) -> str:
-        """Where a session was started."""
+        """The folder that a session was started in."""
         return self._folders.get(session_id, ("", ""))[0]
 
     def project_of(self, session_id: str) -> str:
@@ -111,7 +111,7 @@ class Scope:
         return self._folders.get(session_id, ("", ""))[1]
 
     def scene(self, session_id: str, folder: str, root: str) -> Scene:
-        """Where a call was made."""
+        """The surroundings of a call."""
         scene = self._scenes.get((session_id, folder))
         if scene is None:
             if len(self._scenes) >= _SCENES:
@@ -163,7 +163,7 @@ class Scope:
 
     @property
     def subagents(self) -> int:
-        """How many subagents the sessions started."""
+        """The number of subagents that the sessions started."""
         return sum(row.agents for row in self.agents())
 
     def revision(self, record: Record) -> tuple[Revision, str]:
@@ -174,7 +174,7 @@ class Scope:
     def completeness(
         self, record: Record, erasures: int, *, unclear: int, unread: int, unjudged: int, modeless: int
     ) -> Completeness:
-        """What is kept, and the gaps that are known."""
+        """The extent of the record and its known gaps."""
         from hansard.query.health import list_problems
 
         sessions, size, live, gone, rewritten, odd, lines, lost = self._sums

@@ -1,4 +1,4 @@
-"""Everything that a repository has ever stored, searched for a text: blobs, messages of commits and tags, also what no branch leads to."""
+"""Search everything that a repository has stored for a text: blobs, messages of commits and tags, unreachable objects included."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Stored(NamedTuple):
     """Where a repository has a text: the first commit with it, and the file there."""
 
     commit: str
-    """Empty: in an object that no commit leads to."""
+    """Empty: in an unreachable object."""
     file: str
     """Empty: in the message. Without a commit, the object's hash."""
 

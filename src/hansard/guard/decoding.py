@@ -88,7 +88,7 @@ class View:
         return self._unit(place)[0]
 
     def breaks(self, start: int, end: int) -> list[int]:
-        """Where stretches begin within a part of the text."""
+        """The starts of stretches within a part of the text."""
         return self._starts[bisect_right(self._starts, start) : bisect_left(self._starts, end)]
 
     def _unit(self, place: int) -> tuple[int, int]:

@@ -144,7 +144,7 @@ def detector() -> Detector:
 
 
 def rules_version() -> str:
-    """What findings depend on beside the text."""
+    """A version of everything that findings depend on beside the text."""
     kept = kept_version()
     return f"{VERSION}" if kept is None else f"{VERSION}+kingfisher-{kept}"
 
@@ -198,7 +198,7 @@ class _Layers:
                 yield view, self.source_of_decoded
 
     def occurrences(self, rule: Rule) -> list[int]:
-        """Where any of a rule's words occurs in the joined text, in order."""
+        """The places of a rule's words in the joined text, in order."""
         places = []
         find = self._lowered.find
         for word in rule.words:
@@ -209,7 +209,7 @@ class _Layers:
         return sorted(places) if places else places
 
     def token_places(self) -> dict[Rule, list[int]]:
-        """Where token words occur in a run or right before it, in order."""
+        """The places of token words in a run or right before it, in order."""
         view = around_runs(self._lowered, self.runs, _BEFORE_RUN)
         places: dict[Rule, list[int]] = {}
         for found in _TOKEN_WORDS.finditer(view.text):
@@ -297,7 +297,7 @@ def _lower(text: str) -> str:
 
 
 def _rank(secret: Secret, length: int) -> tuple[int, bool, bool, int]:
-    """Which of two overlapping secrets, together of this length, names both.
+    """Choose which of two overlapping secrets, together of this length, names both.
 
     Forms before words, the whole before a part of it, kept rules before ours, the first rule before others.
     """

@@ -109,7 +109,7 @@ def _relax(pattern: str) -> str:
 
 
 def _end_of_group(pattern: str, place: int) -> int:
-    """Where a group ends that begins at a place."""
+    """The end of the group that begins at a place."""
     depth = 0
     in_set = False
     while True:

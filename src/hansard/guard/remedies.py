@@ -1,4 +1,4 @@
-"""What a kind of secret is called, and where its provider lets its owner replace it."""
+"""The name of each kind of secret, and the provider's page to replace it."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def rule_title(rule: str) -> str:
 
 
 def how_to_replace(rule: str) -> tuple[str, str]:
-    """What to do about a secret, and the provider's page for it; an empty page if there is none."""
+    """Advice about a secret, and the provider's page for it; empty if there is none."""
     for name, (provider, page) in _PAGES.items():
         if rule == name or rule.startswith(f"{name}-"):
             return f"Revoke it at {provider}, make a new one, and put that where it is used.", page

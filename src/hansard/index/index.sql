@@ -329,7 +329,7 @@ CREATE TABLE rates (
     since          INTEGER NOT NULL,  -- at or after, ms
     until          INTEGER NOT NULL,  -- before, ms
     above          INTEGER NOT NULL,  -- prompts of more tokens than this
-    upto           INTEGER NOT NULL,  -- and of at most so many
+    upto           INTEGER NOT NULL,  -- and of at most this many
     priced_as      TEXT,              -- the model in the price data; null: unpriced
     input          TEXT,
     output         TEXT,

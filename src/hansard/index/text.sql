@@ -22,7 +22,7 @@ CREATE TABLE cursors (
     kept       BLOB NOT NULL          -- what the next sync goes on from, at `indexed`
 );
 
--- Lines whose text could not be had because Hansard itself failed on them; what is wrong with transcripts stands in index.db.
+-- Lines whose text could not be extracted because of an error in Hansard; issues of transcripts are in index.db.
 CREATE TABLE issues (
     id     INTEGER PRIMARY KEY,
     length INTEGER NOT NULL,

@@ -11,7 +11,7 @@ OPEN, ROTATED, FALSE_ALARM, ACCEPTED = "open", "rotated", "false-alarm", "accept
 STATES = {
     OPEN: "nothing was decided yet",
     ROTATED: "the secret was replaced, and no longer opens anything",
-    FALSE_ALARM: "it is no secret: it is not redacted either",
+    FALSE_ALARM: "not a secret, and not redacted",
     ACCEPTED: "it may stay where it is",
 }
 """What the user can decide about a secret."""

@@ -112,6 +112,10 @@ class SessionCopy(Struct, frozen=True):
         return bool(self.results or self.pictures or self.left_out or self.compacted)
 
 
+LONGEST_TAG, LONGEST_TITLE, LONGEST_NOTE = 64, 200, 10_000
+"""The most characters of remarks."""
+
+
 class Remarks(Struct, frozen=True):
     """The user's notes about a session, possibly one known only from history.jsonl."""
 

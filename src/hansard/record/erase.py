@@ -219,7 +219,7 @@ class Erasing(Logs, Snapshots):
         return [(number, kind, read_name(target)) for number, kind, target in rows]
 
     def end_erasure_step(self, number: int, kind: str, target: str) -> None:
-        """Note that a copy is removed. Like the end of an erasure this is no revision: what the record keeps is the same."""
+        """Note that a copy was removed. This makes no revision, like the end of an erasure: the content of the record is the same."""
         self._run(
             "DELETE FROM erasure_step WHERE erasure_id = ? AND kind = ? AND target = ?",
             (number, kind, bind_name(target)),
@@ -247,7 +247,7 @@ class Erasing(Logs, Snapshots):
 
     def _begin_erasing(self) -> None:
         self._release_tails()
-        # Where there is no space to write the database anew, at least zeros are left.
+        # If there is no space to rewrite the database, the old content is at least overwritten with zeros.
         self._run("PRAGMA secure_delete = on")
 
     def _must_be_intact(self, generation: int) -> None:

@@ -135,7 +135,7 @@ ALTER TABLE generation ADD COLUMN rolling BLOB NOT NULL DEFAULT x'';  -- rolling
 ALTER TABLE chunk ADD COLUMN source INTEGER REFERENCES chunk (id);    -- the chunk that holds the same bytes; its own data is empty
 CREATE INDEX chunk_by_hash ON chunk (hash) WHERE source IS NULL AND length = 262144;
 
-ALTER TABLE file ADD COLUMN mark_ctime_ns INTEGER;  -- mark: status change time of the source then; 0 where there is none
+ALTER TABLE file ADD COLUMN mark_ctime_ns INTEGER;  -- mark: status change time of the source then; 0: none
 ALTER TABLE file ADD COLUMN mark_since_ns INTEGER;  -- mark: wall clock when the source was first seen with this status
 ALTER TABLE store ADD COLUMN page_checksums INTEGER NOT NULL DEFAULT 0;  -- 1: every page was written with a checksum
 
@@ -157,7 +157,7 @@ WORKTREES = """\
 -- Folders that were seen to be worktrees of a repository: git's files tell while they exist, and worktrees are deleted.
 CREATE TABLE worktree (
   path        TEXT PRIMARY KEY,                     -- absolute, of the folder that has the `.git`
-  repository  TEXT NOT NULL,                        -- absolute; the bare repository itself where there is no other folder; empty: it is one of its own, inside of a worktree
+  repository  TEXT NOT NULL,                        -- absolute; the bare repository itself if it has no other folder; empty: a repository of its own, inside a worktree
   seen_at     TEXT NOT NULL                         -- ISO 8601, UTC
 ) STRICT, WITHOUT ROWID;
 """

@@ -11,6 +11,7 @@ from msgspec import Struct
 from hansard.model.audit import OUTCOMES
 from hansard.model.permissions import DECIDERS, MODES
 from hansard.model.table import Column, Kind, Table
+from hansard.render.cells import with_headings
 from hansard.render.format import many, size, tool_name
 from hansard.render.text import one_line
 
@@ -283,17 +284,10 @@ def markdown(report: AuditReport) -> Iterator[str]:
             yield text if "`" in text else escape(text)
         if section.table is not None:
             yield ""
-            yield from table_lines(_headed(section.table))
+            yield from table_lines(with_headings(section.table))
         if section.left_out:
             yield ""
             yield f"{section.left_out:,} more."
-
-
-def _headed(table: Table) -> Table:
-    """A table whose headings are words."""
-    from msgspec.structs import replace
-
-    return replace(table, columns=[replace(column, title=column.title.capitalize()) for column in table.columns])
 
 
 def html(report: AuditReport) -> Iterator[str]:
@@ -322,7 +316,7 @@ def _html(report: AuditReport) -> Iterator[str]:
             yield f"<p>{_escaped(text.replace('`', ''))}</p>"
         if section.table is not None:
             css = "facts" if section.table.columns == _FACTS else "listed"
-            yield f'<div class="wide">{draw_table(_headed(section.table), css)}</div>'
+            yield f'<div class="wide">{draw_table(with_headings(section.table), css)}</div>'
         if section.left_out:
             yield f"<p>{section.left_out:,} more.</p>"
         yield "</section>\n"

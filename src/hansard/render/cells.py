@@ -6,7 +6,9 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
 
-from hansard.model.table import Kind
+from msgspec.structs import replace
+
+from hansard.model.table import Kind, Table
 from hansard.render.format import (
     ProjectNames,
     cost,
@@ -54,3 +56,8 @@ def cell(value: Any, kind: Kind, names: ProjectNames = NAMELESS) -> str:
     if kind is Kind.PROJECT:
         return project_name(value, names)
     return _WRITERS[kind](value)
+
+
+def with_headings(table: Table) -> Table:
+    """A table whose headings are words, not capitals."""
+    return replace(table, columns=[replace(column, title=column.title.capitalize()) for column in table.columns])

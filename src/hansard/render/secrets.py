@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hansard.model.secrets import OPEN
-from hansard.model.table import Column, Kind, Table
+from hansard.model.table import Column, Kind, Link, Table
 from hansard.render.format import many, size
 from hansard.render.terminal.tables import draw_table
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hansard.render.format import ProjectNames
     from hansard.render.text import Paint
 
+_T = TypeVar("_T")
 ID_LENGTH = 8
 """Digits of an id that are shown."""
 _KINDS = 6  # that a summary names
@@ -41,13 +42,14 @@ _PLACES = (
 )
 
 
-def secret_table(secrets: Iterable[Secret]) -> Table:
+def secret_table(secrets: Iterable[Secret], href: Callable[[Secret], str | None] | None = None) -> Table:
+    """Secrets, each with the page that `href` gives it."""
     return Table(
         SECRETS,
         [
             (
                 one.last_at,
-                one.secret_id[:ID_LENGTH],
+                _linked(one.secret_id[:ID_LENGTH], one, href),
                 one.title,
                 one.confidence,
                 one.state,
@@ -62,11 +64,25 @@ def secret_table(secrets: Iterable[Secret]) -> Table:
     )
 
 
-def place_table(places: Iterable[SecretPlace]) -> Table:
+def _linked(text: str, one: _T, href: Callable[[_T], str | None] | None) -> Any:
+    return text if href is None else Link(text, href(one))
+
+
+def place_table(places: Iterable[SecretPlace], href: Callable[[SecretPlace], str | None] | None = None) -> Table:
+    """The places of a secret, each with the page that `href` gives it."""
     return Table(
         _PLACES,
         [
-            (one.at, one.session_id, kind_words(one), one.tool, one.file, one.times, one.transcript, one.offset)
+            (
+                one.at,
+                one.session_id,
+                _linked(kind_words(one), one, href),
+                one.tool,
+                one.file,
+                one.times,
+                one.transcript,
+                one.offset,
+            )
             for one in places
         ],
     )
@@ -77,7 +93,7 @@ def elsewhere_words(place: OtherPlace) -> str:
     if place.kind != "commit":
         return f"{place.path} ({'export' if place.kind == 'export' else 'working tree'})"
     if not place.commit:
-        return f"{place.path}: object {place.file[:12]}, which no commit leads to"
+        return f"{place.path}: unreachable object {place.file[:12]}"
     return f"{place.path}: commit {place.commit[:12]}, {place.file or 'its message'}"
 
 

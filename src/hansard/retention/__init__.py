@@ -1,4 +1,4 @@
-"""What is kept, and for how long: forgetting what the user wants gone, freeing the client's folders, and policies.
+"""Retention: forgetting what the user wants erased, freeing the client's folders, and policies.
 
 It decides what goes; `sync.erasing` carries it out.
 """

@@ -13,14 +13,14 @@ from hansard.model.erasing import LEAVE, REMOVE, ForgetItem
 from hansard.sync.erasing import EXPORT_STEP, FILE_STEP, FOLDER_STEP
 
 _TYPED = ("sql-history", "tui.json")
-"""What the user typed into Hansard: removed as a whole if it names or says what is to go."""
+"""Files with what the user typed into Hansard; removed as a whole if they contain what is erased."""
 _BACKUPS = ("record.db.layout-*.backup*", "record.db.damaged-*", "record.db.repaired*", "record.db-*.copy*")
 Copy = tuple[ForgetItem, tuple[str, str] | None]
-"""What it is, and the step that removes it; None for one that is left."""
+"""Its kind, and the step that removes it; None for one that is left."""
 
 
 class Wanted(NamedTuple):
-    """What no copy may be left of."""
+    """Everything of which no copy may be left."""
 
     sessions: Collection[str]
     names: Collection[bytes]

@@ -82,7 +82,7 @@ class StoreFiles:
         return info.session_id or info.stem
 
     def place_of(self, file: StoredFile) -> str | None:
-        """Where the client's own file is, if it is there."""
+        """The path of the client's own file, if it exists."""
         root = self._roots.get(file.root.path)
         if root is None or root.layout.holds_rows(file.path):
             return None
@@ -126,7 +126,7 @@ class StoreFiles:
 
 
 def kind_of(kind: str) -> str:
-    """What a file is called where something is erased."""
+    """The kind of a file in plans of erasures."""
     names = {
         FileKind.MAIN: "transcript",
         FileKind.LOG: "transcript",

@@ -32,7 +32,7 @@ def plan_forget(
     request: ForgetRequest,
     location: StoreLocation,
 ) -> tuple[ForgetPlan, Order]:
-    """What holds the things to be forgotten, and the order to erase them; nothing is changed."""
+    """Plan an erasure, and the order to carry it out; nothing is changed."""
     if not (request.names or request.project or request.match or request.messages or request.secrets):
         raise UsageError("name what to forget: sessions, --project, --message, --match or --secret")
     planner = Planner(reader, record, request, location)

@@ -110,7 +110,7 @@ def list_files(reader: Reader, record: Record, roots: Iterable[Root], home: str,
 
 
 class Selection(NamedTuple):
-    """What was asked for, looked up."""
+    """The sessions, project, time and kinds that a request names."""
 
     sessions: frozenset[str] | None
     project: str | None
@@ -136,7 +136,7 @@ def _selected(reader: Reader, request: FreeRequest) -> Selection:
 
 
 class InUse:
-    """Which sessions a client works in, or has worked in within a day."""
+    """The sessions in use: a client works in them, or did within a day."""
 
     def __init__(self, files: Iterable[ClientFile], roots: Collection[Root]) -> None:
         limit = time.time_ns() - DAY * 1_000_000_000
@@ -168,7 +168,7 @@ def plan_free(
     request: FreeRequest,
     location: StoreLocation,
 ) -> FreePlan:
-    """What of the clients' folders can be removed, compared with the record byte for byte; nothing is changed."""
+    """Plan what can be removed from the clients' folders, compared with the record byte for byte; nothing is changed."""
     selection = _selected(reader, request)
     plan = plan_chosen(reader, record, selection.has, location, request.progress)
     if selection != Selection(None, None, None, frozenset()):
@@ -183,7 +183,7 @@ def plan_chosen(
     location: StoreLocation,
     progress: Progress | None = None,
 ) -> FreePlan:
-    """The same of some files."""
+    """Plan the removal of the files that `is_chosen` selects."""
     files = list_files(reader, record, location.roots, location.home)
     in_use = InUse(files, location.roots)
     chosen = [file for file in files if is_chosen(file)]
@@ -212,7 +212,7 @@ def free_chosen(
     choice: Callable[[Reader], Chosen],
     progress: Progress | None = None,
 ) -> Freed:
-    """The same of the files that `choice` has chosen while no other process can write."""
+    """Remove the files that `choice` selects while no other process can write."""
     files: dict[int, ClientFile] = {}
     left: list[FreeItem] = []
     removed: list[int] = []

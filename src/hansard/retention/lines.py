@@ -68,7 +68,7 @@ def read_line(record: Record, line: Line) -> bytes:
 
 
 def text_of(line: bytes) -> str:
-    """What a line says: the texts in its JSON, or all of it."""
+    """The texts in a line's JSON, or the whole line if it is not JSON."""
     try:
         value = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

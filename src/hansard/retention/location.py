@@ -1,4 +1,4 @@
-"""Where a store is, and what its retention commands obey."""
+"""The store that commands of retention work on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class StoreLocation(NamedTuple):
     roots: tuple[Root, ...]
     prices: Prices
     rules: Retention
-    """What is held, and for how long things are kept."""
+    """Holds, and how long things are kept."""
 
     def open_index(self) -> Reader:
         """The index, opened anew."""

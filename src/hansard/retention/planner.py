@@ -1,4 +1,4 @@
-"""What holds a session, a project, a message or a text, and the order to erase all of it."""
+"""Find everything that holds a session, a project, a message or a text, and plan its erasure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hansard.retention.location import StoreLocation
 
 _MOST_LINES = 100_000
-"""How many lines get tombstones of their own, of 16 bytes each; of more, copies in forks that are made later would be kept."""
+"""The most lines that get tombstones of their own, of 16 bytes each; copies of the rest, in forks that are made later, would be kept."""
 _NAMED = 5  # sessions in an error
 NAMED_KINDS = frozenset({"subagent", "tool_result"})
 Place = tuple[int, str]  # a file's root and path

@@ -28,7 +28,7 @@ class _NothingDueError(Exception):
 
 
 def plan_retention(reader: Reader, record: Record, location: StoreLocation) -> RetentionPlan:
-    """What the rules would free and delete now; nothing is changed."""
+    """Plan what the rules would free and delete now; nothing is changed."""
     rules = location.rules
     sessions = _sessions(reader)
     deleted, _ = _plan_deletion(reader, record, location)

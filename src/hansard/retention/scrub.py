@@ -41,7 +41,7 @@ _SOURCE, _NAME = "source", "name"
 
 
 class ScrubOrder(NamedTuple):
-    """What a scrub does: shown, erased from the record (without a backup), and overwritten in the client's files (with one)."""
+    """A planned scrub: what is shown, erased from the record (without a backup), and overwritten in the client's files (with one)."""
 
     plan: ForgetPlan
     order: Order
@@ -55,7 +55,7 @@ def plan_scrub(
     request: ScrubRequest,
     location: StoreLocation,
 ) -> ScrubOrder:
-    """Where the files of some sessions hold secrets that are neither accepted nor false alarms; nothing is changed."""
+    """Find the secrets in the files of some sessions that are neither accepted nor false alarms; nothing is changed."""
     planner = Planner(reader, record, ForgetRequest(source=True), location, reason="secret")
     sessions = {session_named(reader, name) for name in request.names}
     planner.refuse_held(sessions)
@@ -163,7 +163,7 @@ def _add_remarks(planner: Planner, places: SecretPlaces, sessions: set[str]) -> 
 
 
 def _edits(record: Record, order: Order) -> list[SourceEdit]:
-    """What the client's own files get, where they may be overwritten."""
+    """The edits of the client's own files that may be overwritten."""
     edits = []
     for _, target in order.copies:
         number, _, place = target.partition(":")

@@ -1,4 +1,4 @@
-"""Secrets where they are written: placeholders in their places, and all around them stays.
+"""Put placeholders in place of secrets and leave everything around them.
 
 `SecretPlaces` adds to a plan every place of some secrets. A line is only named in a tombstone together with the secrets that were in it, so
 that a fork made later keeps the line and not the secret.
@@ -137,7 +137,7 @@ def add_secrets(planner: Planner, findings: Findings, names: Iterable[str]) -> N
 def _places(
     findings: Findings, ids: Collection[str]
 ) -> tuple[dict[int, set[int] | None], set[int], set[int], set[int]]:
-    """Where a scan found secrets: offsets of lines by log (None: anywhere in it), snapshots, remarks, and files by their names."""
+    """The places in which a scan found secrets: offsets of lines by log (None: anywhere in it), snapshots, remarks, names of files."""
     offsets: dict[int, set[int] | None] = {}
     others: dict[str, set[int]] = {FILE: set(), REMARK: set(), NAMED: set()}
     for secret_id in ids:

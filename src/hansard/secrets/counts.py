@@ -1,4 +1,4 @@
-"""Counts without the rules, whose import takes longer than a list: open secrets of each session, and what was not searched."""
+"""Count open secrets by session, and what was not searched yet; loads no rules, whose import takes longer than a list."""
 
 from __future__ import annotations
 

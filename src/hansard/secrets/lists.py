@@ -54,7 +54,7 @@ class Finding(NamedTuple):
 
 
 class _Owner(NamedTuple):
-    """What a log, file or remark belongs to."""
+    """The owner of a log, file or remark."""
 
     session_id: str
     agent_id: str
@@ -85,7 +85,7 @@ class Findings:
         return [Finding(*row) for row in self._db.execute(sql, values)]
 
     def unscanned(self) -> int:
-        """How many bytes of the record were not searched yet, or not with the present rules."""
+        """Bytes of the record not yet searched with the current rules."""
         if self._db is None or self.rules != rules_version():
             return unscanned(self._record, 0, 0)
         return count_unscanned(self._home, self._record)
@@ -103,7 +103,7 @@ class Findings:
             raise NotFound("nothing was searched for secrets yet: run `hansard secrets scan` first")
         name = name.strip("[]").rpartition(":")[2].lower()
         if len(name) < _SHORTEST_ID or not set(name) <= set("0123456789abcdef"):
-            raise NotFound(f"{name!r} is no id of a secret: `hansard secrets` lists them")
+            raise NotFound(f"{name!r} is not the id of a secret: `hansard secrets` lists them")
         sql = "SELECT DISTINCT fingerprint FROM findings WHERE fingerprint >= ? AND fingerprint < ?"
         found = [row[0] for row in self._db.execute(sql, (name, f"{name}g"))]
         if not found:
@@ -192,7 +192,7 @@ class Findings:
         )
 
     def _line(self, finding: Finding) -> tuple[str, str, str, str, str]:
-        """What a line is: its kind, tool, file and uuid, and the session that a line of a prompt history names."""
+        """Describe a line: its kind, tool, file and uuid, and the session that a line of a prompt history names."""
         first = finding.row_id
         row = self._reader.one(
             "SELECT coalesce(role, sub, kind), coalesce(uuid, ''), length FROM records WHERE id = ?", (first,)

@@ -146,7 +146,7 @@ class Masker:
 
 
 def stretches(before: bytes, after: bytes) -> Iterator[tuple[int, int]]:
-    """Where two texts of the same length differ: starts and ends."""
+    """The ranges in which two texts of the same length differ."""
     begun = last = -1
     for block in range(0, len(before), _BLOCK):
         one, other = before[block : block + _BLOCK], after[block : block + _BLOCK]
@@ -166,12 +166,12 @@ def stretches(before: bytes, after: bytes) -> Iterator[tuple[int, int]]:
 
 
 def patches(before: bytes, after: bytes, offset: int = 0) -> list[Patch]:
-    """What turns one text into another of the same length, at an offset in a file."""
+    """Patches that turn one text into another of the same length, at an offset in a file."""
     return [Patch(offset + start, after[start:end]) for start, end in stretches(before, after)]
 
 
 def _rest(lines: Lines) -> Iterator[tuple[int, bytes]]:
-    """What follows the last line break; read when the lines were."""
+    """The bytes after the last line break; available once the lines are read."""
     if length_of(lines.rest):
         yield lines.offset, lines.rest
 

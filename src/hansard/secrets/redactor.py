@@ -81,7 +81,7 @@ class StoreRedactor:
 
     @property
     def version(self) -> str:
-        """What redacted texts depend on beside the texts: an export that was made with another version is made again."""
+        """A version of rules and decisions: an export made with another one is made again."""
         return f"{self.mode} {rules_version()} {self._redactor.decisions}"
 
 

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from hansard.secrets.chains import Chain
 
 Progress = Callable[[int, int], None]
-"""Called with the bytes that were read, and those that there are to read."""
+"""Called with the bytes read so far and the bytes to read in all."""
 
-_COMMIT_BYTES = 8 << 20  # a commit after so many bytes: a scan that is stopped loses no more
+_COMMIT_BYTES = 8 << 20  # between commits; an interrupted scan loses at most this much
 
 
 def scan(

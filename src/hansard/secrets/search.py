@@ -1,4 +1,4 @@
-"""Where bytes hold secrets: in a line or a file of any length, and in texts of a transcript that follow each other."""
+"""Search bytes for secrets: lines and files of any length, and texts of a transcript that follow each other."""
 
 from __future__ import annotations
 

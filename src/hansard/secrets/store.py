@@ -77,7 +77,7 @@ class Found(NamedTuple):
 
 
 class Scanned(NamedTuple):
-    """How far a log was searched."""
+    """The searched part of a log."""
 
     size: int
     offset: int
@@ -104,18 +104,18 @@ class FindingStore(Disposable):
                 self.set_meta("rules", rules)
 
     def scanned_sizes(self) -> dict[int, int]:
-        """How many bytes of each log were searched, by its generation's id."""
+        """The searched bytes of each log, by the id of its generation."""
         rows: list[Any] = self.db.execute("SELECT transcript, size FROM scanned").fetchall()
         return dict(rows)
 
     def scanned(self, transcript: int) -> Scanned:
-        """How far a log was searched."""
+        """The searched part of a log."""
         sql = "SELECT size, offset, before FROM scanned WHERE transcript = ?"
         row: Any = self.db.execute(sql, (transcript,)).fetchone()
         return Scanned(0, 0, 0) if row is None else Scanned(*row)
 
     def scanned_bytes(self) -> int:
-        """How many bytes of logs were searched."""
+        """The searched bytes of all logs."""
         return int(self.db.execute("SELECT coalesce(sum(size), 0) FROM scanned").get)
 
     def snapshot(self) -> int:

@@ -60,7 +60,7 @@ class Command(Struct, frozen=True):
         return False
 
     def value(self, *options: str) -> str:
-        """What is given with one of these options, as the next word or after `=`."""
+        """The value of one of these options, as the next word or after `=`."""
         for number, arg in enumerate(self.args):
             if arg in options:
                 return self.args[number + 1] if number + 1 < len(self.args) else ""
@@ -111,7 +111,7 @@ def read_commands(text: str, folder: str | None = None) -> Commands:
 
 
 class _Context(Struct):
-    """Where commands run."""
+    """The state in which commands run."""
 
     folder: str | None
     variables: dict[str, str]
@@ -321,7 +321,7 @@ def _expand(text: str, context: _Context) -> str:
 
 
 def _assigned(value: str) -> str:
-    """What a variable stands for."""
+    """The value of a variable after an assignment."""
     if value.startswith(("$(mktemp", "`mktemp")):
         return TEMP_FOLDER
     if value in ("$(pwd)", "`pwd`", "$(git rev-parse --show-toplevel)"):

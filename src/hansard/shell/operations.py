@@ -1,4 +1,4 @@
-"""What a command does to files, and which addresses it talks to, as far as its words say."""
+"""Files that a command uses, and hosts that it talks to, as far as its words show."""
 
 from __future__ import annotations
 

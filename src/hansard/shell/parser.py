@@ -320,7 +320,7 @@ class _Parser(WordReader):
             self.bodies = (min(place, len(self.text)), first)
 
     def _body_start(self) -> int | None:
-        """Where the body of a here-document on this line begins: after the line, or after the body before it."""
+        """The start of the body of a here-document on this line: after the line, or after the body before it."""
         if self.bodies is not None and self.bodies[1] > self.at:
             return self.bodies[0]
         place, quote = self.at, ""

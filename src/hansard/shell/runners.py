@@ -12,7 +12,7 @@ POWERSHELLS = frozenset({"powershell", "pwsh"})
 
 
 class Run(Struct, frozen=True):
-    """What a command runs: words of another command, or a text with several."""
+    """The command that a command runs: its words, or a text with several."""
 
     words: list[str] = field(default_factory=list)
     script: str = ""
@@ -29,7 +29,7 @@ Runner = Callable[[str, list[str], str], "Run | None"]
 
 
 def _after_options(args: Sequence[str], with_value: str = "", long_with_value: str = "") -> int:
-    """How many of the arguments are options, some of which take the next word."""
+    """The number of leading arguments that are options; some take the next word."""
     taking = {f"-{letter}" for letter in with_value} | {f"--{name}" for name in long_with_value.split()}
     number = 0
     while number < len(args):

@@ -14,7 +14,7 @@ class Word(Struct, frozen=True):
 
 
 class Redirect(Struct, frozen=True):
-    """Where a command reads from or writes to; of a here-document `text` is its body."""
+    """A redirection of input or output; `text` is the body of a here-document."""
 
     sign: str
     target: str

@@ -69,7 +69,7 @@ class WordReader:
             self.at = self.bodies[0]
 
     def inner_of(self, text: str) -> list[Pipeline]:
-        """What the substitutions in a text run."""
+        """The pipelines that the substitutions in a text run."""
         if ("$(" not in text and "`" not in text) or self.depth > DEEPEST:
             return []
         parser = self.inside(text)
@@ -84,7 +84,7 @@ class WordReader:
     # -- words
 
     def word(self) -> Word:
-        """The word that begins here; of no length where there is none."""
+        """The word that begins here; empty if there is none."""
         self.words += 1
         if self.words > _MOST_WORDS:
             raise Stop

@@ -35,7 +35,7 @@ _Item = tuple[Found, Known | None, int, RootSurvey]
 
 
 @dataclass(slots=True)
-class KeepResult:
+class WriteResult:
     """What was stored in the record."""
 
     touched: set[int] = field(default_factory=set)  # generations with something new
@@ -66,7 +66,7 @@ class RecordWriter:
     ) -> None:
         """`committed` is called after each commit; a `compare_bytes` of None means no limit; logs are unpacked in `scratch`."""
         self.record = record
-        self.kept = KeepResult()
+        self.kept = WriteResult()
         self._progress = reporter
         self._committed = committed
         self._reread = reread
@@ -78,7 +78,7 @@ class RecordWriter:
         self._uncommitted = 0
         self._enough = _FIRST_COMMIT
 
-    def keep(self, surveys: Sequence[RootSurvey]) -> KeepResult:
+    def keep(self, surveys: Sequence[RootSurvey]) -> WriteResult:
         """Store what the surveys found; an exception affects only its file, unless it is the store's own."""
         with self.record.writing():
             waiting = self._begin(surveys)
@@ -89,7 +89,7 @@ class RecordWriter:
         self._progress.end()
         return self.kept
 
-    def keep_newest(self, surveys: Sequence[RootSurvey], limit: int) -> KeepResult:
+    def keep_newest(self, surveys: Sequence[RootSurvey], limit: int) -> WriteResult:
         """Store the newest logs, up to about `limit` bytes in all; `keep` goes on with the rest."""
         with self.record.writing():
             waiting = self._begin(surveys)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hansard.errors import NotFound, StoreBusy, UsageError
 from hansard.index.tokens import fold_text
+from hansard.model.sessions import LONGEST_NOTE, LONGEST_TAG, LONGEST_TITLE
 from hansard.record.store import NOTE, PIN, TAG, TITLE, Remark
 from hansard.sources.names import storable
 from hansard.sync.report import Change, SyncRequest
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from hansard.pricing.settle import Prices
     from hansard.record.store import Record
 
-LONGEST_TAG, LONGEST_TITLE, LONGEST_NOTE = 64, 200, 10_000
 _NOT_IN_TAGS = frozenset(",;:*\"'“”()\\")
 _WAIT = 60.0  # seconds for a running sync, and for others in the queue
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hansard.sources.discover import Found
     from hansard.sources.foreign import ForeignDatabase
     from hansard.sources.roots import Root
-    from hansard.sync.keep import KeepResult
+    from hansard.sync.record_writer import WriteResult
 
 WAIT_MS = 5 * 60 * 1000
 """How long after its last change an incomplete unit is stored as it is."""
@@ -82,7 +82,7 @@ class RowCapture:
     def __init__(
         self,
         record: Record,
-        kept: KeepResult,
+        kept: WriteResult,
         count: Callable[[int], None],
         settle: Callable[[], None],
         *,

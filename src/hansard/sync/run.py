@@ -26,7 +26,7 @@ from hansard.sync.survey import RootSurvey, survey, survey_paths
 if TYPE_CHECKING:
     from hansard.index.rows import RowIndex
     from hansard.record.store import Record
-    from hansard.sync.keep import RecordWriter
+    from hansard.sync.record_writer import RecordWriter
     from hansard.sync.row_workers import RowWorkers
 
 _USUAL = SyncRequest()
@@ -225,7 +225,7 @@ class _Run:
         from hansard.index.rows import RowIndex
         from hansard.index.store import telling
         from hansard.sync.indexing import catch_up, finish, show
-        from hansard.sync.keep import RecordWriter
+        from hansard.sync.record_writer import RecordWriter
         from hansard.sync.row_workers import RowWorkers
         from hansard.sync.text import TextRun
 

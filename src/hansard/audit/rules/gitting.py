@@ -1,4 +1,4 @@
-"""What `git` and `gh` do to published and uncommitted work, to hooks and to reviews."""
+"""Rules for `git` and `gh`: published and uncommitted work, hooks, reviews."""
 
 from __future__ import annotations
 

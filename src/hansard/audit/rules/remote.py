@@ -177,7 +177,7 @@ _INDEXES = re.compile(r"(?:--(?:extra-)?index-url|--find-links|-f|-i)[ =]\S+")
 
 
 def downloads(command: Command, scene: Scene, every: Sequence[Command]) -> Found:
-    """What is downloaded and run at once, or after it was saved."""
+    """Downloads that are run, at once or after they were saved."""
     name = command.name
     if name in _INTERPRETERS or name in ("eval", "source", "."):
         sources = [fed for fed in (*command.feeds, *command.inner) if _is_remote_download(fed)]

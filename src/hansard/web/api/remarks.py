@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import defstruct
 
 from hansard.model.requests import SessionRequest, about
-from hansard.model.sessions import PinnedMessage, Remarks
-from hansard.sync.remarking import LONGEST_NOTE, LONGEST_TAG, LONGEST_TITLE
+from hansard.model.sessions import LONGEST_NOTE, LONGEST_TAG, LONGEST_TITLE, PinnedMessage, Remarks
 from hansard.web.api.endpoint import Call, Endpoint
 
 if TYPE_CHECKING:

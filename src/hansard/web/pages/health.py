@@ -15,10 +15,12 @@ from hansard.engine import index_version
 from hansard.errors import NotFound
 from hansard.model.health import Diagnosis, Finding
 from hansard.model.table import Column, Kind, Link, Table
+from hansard.render.cells import with_headings
 from hansard.render.charts.svg import per_cent
 from hansard.render.format import ahead, clean_up, many, of_client
 from hansard.render.html.escaping import cut_line
 from hansard.render.html.tables import draw_table
+from hansard.render.secrets import secret_table
 from hansard.web.caches import shared
 from hansard.web.parameters import Nothing, read_params
 from hansard.web.responses import html, stream_page
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.model.files import Drift, IssueExample, IssueKind
     from hansard.model.health import Doomed, RootStatus, Status
-    from hansard.model.secrets import SecretPage
+    from hansard.model.secrets import Secret, SecretPage
 
 _STATUS_SECONDS = 20.0  # as long as the overview keeps it
 _CHECK_SECONDS = 60.0
@@ -93,6 +95,7 @@ async def show(request: Request) -> Response:
         state = request.app.state
         status: Status = state.cache.answer(("status", int(time.monotonic() // _STATUS_SECONDS)), h.status)
         rates = h.rates()
+        secrets = _secrets(h)
         return drawn(
             "health_store.html",
             status=status,
@@ -110,7 +113,8 @@ async def show(request: Request) -> Response:
             models=len({rate.model for rate in rates if rate.is_priced}),
             unpriced=sorted({rate.model for rate in rates if not rate.is_priced}),
             index_version=index_version(),
-            secrets=_secrets(h),
+            secrets=secrets,
+            secret_table=with_headings(secret_table(secrets.secrets, _secret_page)) if secrets is not None else None,
             watched=state.live.is_watching,
             read_only=state.read_only,
             trouble=state.live.state.trouble,
@@ -144,6 +148,10 @@ def _secrets(h: Hansard) -> SecretPage | None:
         return h.secrets(limit=_LISTED)
     except NotFound:
         return None
+
+
+def _secret_page(secret: Secret) -> str:
+    return place(f"/health/secrets/{secret.secret_id}")
 
 
 def _verdict(findings: list[Finding]) -> tuple[str, str]:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from starlette.routing import Route
 
 from hansard.model.store_requests import SecretRequest
-from hansard.render.secrets import kind_words
+from hansard.render.cells import with_headings
+from hansard.render.html.tables import draw_table
+from hansard.render.secrets import place_table
 from hansard.web.parameters import read_params
 from hansard.web.responses import engine_route, html
 from hansard.web.urls import place, session_place
@@ -26,10 +28,10 @@ _LISTED = 500
 def show(h: Hansard, request: Request, asked: SecretRequest) -> Response:
     """The places link to the messages that hold the secret."""
     report = h.secret(asked)
-    title, listed = report.secret.title, report.places[:_LISTED]
-    return html(
-        request, "secret.html", title=title, at="/health", report=report, listed=listed, href=_href, kind=kind_words
-    )
+    listed = report.places[:_LISTED]
+    table = draw_table(with_headings(place_table(listed, _href)), "rows")
+    title, more = report.secret.title, len(report.places) - len(listed)
+    return html(request, "secret.html", title=title, at="/health", report=report, table=table, more=more)
 
 
 def _href(found: SecretPlace) -> str | None:
