@@ -83,6 +83,14 @@ def test_every_setting_is_documented() -> None:
     assert HOME_VARIABLE in page("configuration.md")
 
 
+def test_every_command_whose_texts_leave_the_machine_is_in_the_table_of_them() -> None:
+    table = page("security.md").partition("## What leaves the machine")[2].partition("\n## ")[0]
+    commands = (PROJECT / "src/hansard/cli/commands").glob("*.py")
+    leaving = [path.stem for path in commands if "outgoing" in path.read_text("utf-8")]
+    assert len(leaving) >= 5
+    assert [name for name in leaving if f"`hansard {name}" not in table] == []
+
+
 def test_the_methods_of_the_library_are_documented() -> None:
     bases = [base for base in Hansard.__mro__ if base.__module__.startswith(("hansard.engine", "hansard.api"))]
     public = {name for base in bases for name in vars(base) if not name.startswith("_")}
