@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -157,10 +157,6 @@ class Hansard(RepositoryMethods, CustodyMethods):
         """Projects and what happened in them, the most recent first."""
         return hansard.query.sessions.list_projects(self.reader, request)
 
-    def project_names(self) -> dict[str, str]:
-        """The display name of each project by its path: the shortest unique suffix."""
-        return self.reader.project_names()
-
     def activity(self, *, since: datetime | None = None, until: datetime | None = None) -> model.sessions.Activity:
         """How much happened between two times."""
         with self.at_once():
@@ -173,10 +169,6 @@ class Hansard(RepositoryMethods, CustodyMethods):
     def session_counts(self, bounds: Sequence[datetime]) -> list[int]:
         """How many sessions were active between each of these times and the next."""
         return hansard.query.activity.count_sessions(self.reader, bounds)
-
-    def active_time(self, session_id: str) -> timedelta:
-        """How long a session was active, without pauses of more than five minutes."""
-        return hansard.query.sessions.active_time(self.reader, session_id)
 
     def live(self, since: datetime) -> dict[str, datetime]:
         """The sessions with a record after a time, and when their last one was written; the newest first."""

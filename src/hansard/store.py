@@ -170,6 +170,10 @@ class Store:
         """One state of the index for all questions inside, even if another process syncs."""
         return self.reader.at_once()
 
+    def project_names(self) -> dict[str, str]:
+        """The display name of each project by its path: the shortest unique suffix."""
+        return self.reader.project_names()
+
     def has_text(self) -> bool:
         """Whether the full text can be searched."""
         return self.reader.has_text

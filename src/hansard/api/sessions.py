@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from hansard.quick_imports import LazyPackage
@@ -40,6 +41,10 @@ class SessionMethods(Store):
 
     def _id(self, name: str | None) -> str | None:
         return None if name is None else self.session(name).session_id
+
+    def active_time(self, session_id: str) -> timedelta:
+        """How long a session was active, without pauses of more than five minutes."""
+        return hansard.query.sessions.active_time(self.reader, session_id)
 
     # -- reading and continuing it
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hansard.errors import NotFound
 from hansard.git.blame import Blamer
 from hansard.git.repository import Repository
+from hansard.model.tools import CLAUDE_CODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 NOTES = "refs/notes/ai"
 _CLAIMED = ("exact", "moved", "partial")
-_TOOLS = {"claude-code": "claude"}  # clients that git-ai calls by another name
+_TOOLS = {CLAUDE_CODE: "claude"}  # clients that git-ai calls by another name
 
 
 def note_commit(threads: ThreadStore, cache: EditCache, commit: str, folder: str, version: str, *, write: bool) -> str:
