@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hansard.clients.entries import lines_of
@@ -62,6 +63,7 @@ class Blamer:
         self._cache = cache
         self._threads = threads
         self._shells: list[RecordedCall] | None = None
+        self._make_report = partial(make_report, threads, repository, self.places)
         self._find_worktrees()
 
     def _find_worktrees(self) -> None:
@@ -123,7 +125,8 @@ class Blamer:
             path, {item.path for item in blamed}, open_lines, commit or "HEAD", at_most=_latest(infos, blamed)
         )
         claims = explained.claims[first - 1 : first - 1 + len(blamed)]
-        return self._report(path, commit, blamed, first, Explained(claims, explained.sources), infos)
+        explained = self._with_windows(path, blamed, Explained(claims, explained.sources), infos)
+        return self._make_report(path, commit, blamed, first, explained, infos)
 
     def _blame(self, path: str, commit: str | None, lines: tuple[int, int] | None) -> list[Blamed]:
         """The output of git blame, cached if it cannot have changed."""
@@ -203,7 +206,8 @@ class Blamer:
         wanted = [place for place, line in enumerate(lines) if line.is_open]
         blamed = [Blamed(commit, numbers[place], patch.path, lines[place].text) for place in wanted]
         claims = [explained.claims[place] for place in wanted]
-        return self._report(patch.path, commit, blamed, None, Explained(claims, explained.sources), infos)
+        explained = self._with_windows(patch.path, blamed, Explained(claims, explained.sources), infos)
+        return self._make_report(patch.path, commit, blamed, None, explained, infos)
 
     # -- matching recorded writes
 
@@ -328,21 +332,9 @@ class Blamer:
 
     # -- windows of time
 
-    def _report(
-        self,
-        path: str,
-        rev: str | None,
-        blamed: Sequence[Blamed],
-        first: int | None,
-        explained: Explained,
-        infos: dict[str, CommitInfo],
-    ) -> BlameReport:
-        explained = explained._replace(claims=self._with_windows(path, blamed, explained, infos))
-        return make_report(self._threads, self.repository, self.places, path, rev, blamed, first, explained, infos)
-
     def _with_windows(
         self, path: str, blamed: Sequence[Blamed], explained: Explained, infos: dict[str, CommitInfo]
-    ) -> list[Claim | None]:
+    ) -> Explained:
         """Add claims for lines that only the time of a shell command explains."""
         claims = list(explained.claims)
         unexplained: dict[tuple[str, str], list[int]] = {}
@@ -356,7 +348,7 @@ class Blamer:
                 explained.sources.append(Source(call, write, is_same_file=True))
                 for place in found:
                     claims[place] = Claim(len(explained.sources) - 1, "window")
-        return claims
+        return explained._replace(claims=claims)
 
     def _window(self, path: str, info: CommitInfo) -> list[tuple[RecordedCall, Callable[[str], bool]]]:
         """The shell commands that changed a file before their session committed it, the last first.
