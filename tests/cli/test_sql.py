@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import sqlite3
 import stat
 import subprocess
@@ -14,6 +15,7 @@ from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 
+import httpx
 import pytest
 from click.testing import CliRunner
 
@@ -260,3 +262,39 @@ def test_datasette_serves_a_copy(run: Run, tmp_path: Path, monkeypatch: pytest.M
     assert "127.0.0.1" in told
     copy = told.rpartition("--immutable', '")[2].partition("'")[0]
     assert not Path(copy).exists()
+
+
+@pytest.mark.skipif(shutil.which("datasette") is None, reason="Datasette is not installed: pipx install datasette")
+def test_the_real_datasette_serves_views_and_nothing_else(run: Run, tmp_path: Path) -> None:
+    run("sync")
+    outside = tmp_path / "outside.txt"
+    outside.write_text("out of reach")
+    command = [sys.executable, "-m", "hansard", "sql", "--home", str(tmp_path / "store"), "--no-sync", "--datasette"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
+        try:
+            assert process.stderr is not None
+            lines = iter(process.stderr.readline, "")
+            address = next(found[0] for line in lines if (found := re.search(r"http://127\.0\.0\.1:\d+", line)))
+            with httpx.Client(base_url=address) as client:
+                for name in VIEWS:
+                    assert client.get(f"/hansard/{name}").status_code == 200
+                (row,) = client.get("/hansard/sessions.json", params={"_shape": "array", "_size": 1}).json()
+                assert row.keys() >= {column.name for column in VIEWS["sessions"].columns}
+                copy = Path(client.get("/-/databases.json").json()[0]["path"])
+                for sql in (
+                    "DELETE FROM usage",
+                    f"ATTACH '{outside}' AS x",
+                    f"SELECT readfile('{outside}')",
+                    "SELECT load_extension('x')",
+                    "PRAGMA journal_mode = wal",
+                ):
+                    assert client.get("/hansard.json", params={"sql": sql}).status_code == 400
+                for path in (f"/-/static/../../../../../..{outside}", str(outside), "/hansard.db"):
+                    answer = client.get(path)
+                    assert answer.status_code in (403, 404)
+                    assert "out of reach" not in answer.text
+        finally:
+            process.terminate()
+            process.communicate()
+    assert not copy.exists()
+    assert not copy.parent.exists()

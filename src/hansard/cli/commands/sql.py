@@ -253,7 +253,7 @@ def _serve_datasette(h: Hansard) -> None:
         with CountBar("Copying views", after=SLOW_SECONDS) as bar:
             h.write_sql_snapshot(path, progress=bar)
         note("serving a copy of the views; stop with Ctrl-C")
-        settings = ["--setting", "allow_download", "off"]
+        settings = ["--port", "0", "--setting", "allow_download", "off"]
         serving = subprocess.Popen([program, "serve", "--immutable", path, "--host", "127.0.0.1", *settings])  # noqa: S603
         try:
             serving.wait()
