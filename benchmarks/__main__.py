@@ -16,6 +16,7 @@ from pathlib import Path
 from benchmarks import (
     data,
     hooks,
+    lake,
     ledger,
     reading,
     reports,
@@ -44,6 +45,7 @@ _PARTS = (
     "tui",
     "git",
     "guard",
+    "lake",
 )
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 1 << 30}
 
@@ -203,6 +205,19 @@ def _reading(options: argparse.Namespace, peers: Peers | None) -> list[Section]:
     return [first, second]
 
 
+def _lake(options: argparse.Namespace) -> Section:
+    scratch: Path = options.scratch
+
+    def say(text: str) -> None:
+        tell(f"lake: {text}")
+
+    say("preparing")
+    cases = lake.LakeCases(scratch, options.size, options.rows, options.runs, say)
+    parts = [_collect(source) for source in cases.parts()]
+    notes = sum((notes for _, notes in parts), ())
+    return Section(f"{cases.dataset.title}; {cases.ledger.title}", sum((found for found, _ in parts), ()), notes)
+
+
 def _collect(source: Iterator[Figure]) -> tuple[tuple[Figure, ...], tuple[str, ...]]:
     """Take figures as far as they come."""
     figures = []
@@ -272,11 +287,24 @@ def main() -> None:
             program = peers.betterleaks if peers is not None else None
             found = secret_cases.figures(scratch, options.size, tell, program)
             sections.append(Section(secret_cases.TITLE, *_collect(found)))
+        elif name == "lake":
+            sections.append(_lake(options))
         elif name == "git":
             sections.append(Section(repository.TITLE, *_collect(repository.figures(scratch, options.runs, tell))))
         else:
             sections.append(_search(options, peers) if name == "search" else _section(name, options, peers))
-    if options.only not in ("search", "ledger", "reports", "statusline", "hooks", "reading", "web", "tui", "git"):
+    if options.only not in (
+        "search",
+        "ledger",
+        "reports",
+        "statusline",
+        "hooks",
+        "reading",
+        "web",
+        "tui",
+        "git",
+        "lake",
+    ):
         line, line_notes = _collect(sync_cases.long_line(scratch, tell))
         start, start_notes = _collect(sync_cases.start_up(scratch, tell))
         sections.append(Section("any history", line + start, line_notes + start_notes))
