@@ -14,10 +14,11 @@ import hansard
 from hansard.cli.app import hansard as command
 from hansard.guard.detection import Detector
 from hansard.guard.redaction import Redactor
-from hansard.model.gate import cut
+from hansard.model.gate import PREVIEW, cut
 from hansard.query.search.excerpts import Marker
 from hansard.query.search.plan import Term
 from tests.guard.planted_secrets import plant
+from tests.guard.test_gate import ASKED, spread
 from tests.mcp.writing import Log
 from tests.secrets.test_redacted import Runs
 from tests.web.serving import Site, site
@@ -129,6 +130,46 @@ def test_hits_are_marked_in_redacted_excerpts(cuts: Cuts) -> None:
     assert any("[github-" in hit.snippet for hit in page.hits)
     for hit in page.hits:
         assert next(hit.snippet[start:end] for start, end in hit.highlights) == WORD
+
+
+@pytest.fixture(scope="module")
+def previews(tmp_path_factory: pytest.TempPathFactory) -> Cuts:
+    """Sessions whose first prompt, call and title have a token where lists cut them."""
+    place = tmp_path_factory.mktemp("previews")
+    for number in range(40):
+        log = Log(f"dddd{number + 10:04}-0000-4000-8000-000000000001", cwd="/src/tide")
+        text = f"{('and so ' * 90)[: PREVIEW - number]} {NEAR[number]} and more words follow"
+        log.prompt(text)
+        log.call("Bash", {"command": text, "description": text}, text)
+        log.lines.append({"type": "summary", "summary": text, "leafUuid": log.lines[-1]["uuid"]})
+        log.write(place / "claude")
+    with hansard.open(place / "store", [place / "claude"]) as h:
+        h.sync()
+    return Cuts(place / "store", place / "claude")
+
+
+@pytest.mark.parametrize("name", ["sessions", "calls", "prompts", "session_groups", "suggestions", "activity", "usage"])
+def test_no_text_that_lists_cut_has_half_a_token(previews: Cuts, name: str) -> None:
+    with hansard.open(previews.home, [previews.root], redact=True) as h:
+        ids = [session.session_id for session in h.sessions(limit=None).sessions]
+        assert len(ids) == 40
+        assert RUNS.of(spread(ASKED[name](h, ids[0]))) == set()
+        for session in ids[:: 1 if name == "sessions" else 40]:
+            assert RUNS.of(spread(h.read(session).outline(1, 1))) == set()
+
+
+def test_words_at_the_end_of_a_cut_text_stay() -> None:
+    for word in (
+        "/src/task-runner-2/main.py",
+        "do_something_v2",
+        "sk-learn-contrib",
+        "https://x.example/a-b-c",
+        "Skipped",
+    ):
+        text = f"{'and so ' * 90}"[: PREVIEW - len(word) - 1] + " " + word
+        assert len(text) == PREVIEW
+        assert REDACTOR(text) == text
+        assert REDACTOR.many([text, "next"]) == [text, "next"]
 
 
 REDACTOR = Redactor(Detector(None), b"key")

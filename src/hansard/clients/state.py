@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from hansard.model.gate import PREVIEW
+
 if TYPE_CHECKING:
     from hansard.clients.lines import Issue
     from hansard.clients.rows import IssueRow
 
-PREVIEW = 400
 # Of a real transcript none of these is ever reached; a damaged or hostile one must not make its state grow with it.
 MAX_OPEN_CALLS = 1000
 MAX_EARLY_RESULTS = 100

@@ -62,6 +62,16 @@ def _any_word(words: Iterable[str]) -> str:
 _OTHER_RULES = tuple(rule for rule in RULES if not rule.is_token)
 _TOKEN_RULES = _by_first_letters(rule for rule in RULES if rule.is_token)
 _TOKEN_WORDS = re.compile(_any_word(sorted({word for rule in RULES if rule.is_token for word in rule.words})))
+# How tokens begin: a word with a sign at its end or soon after it, or one that is long enough.
+_TOKEN_BEGUN = re.compile(
+    "(?i)(?:"
+    + "|".join(
+        re.escape(word) if len(word) > 3 or not word[-1].isalnum() else f"{re.escape(word)}[a-z0-9]{{0,6}}[-_.]"
+        for word in sorted({word for rule in RULES if rule.is_token for word in rule.words}, key=len, reverse=True)
+    )
+    + "|eyj)"
+)
+_LAST_RUN = re.compile(r"(?<![A-Za-z0-9_.=+/-])[A-Za-z0-9_.=+/-]{8,}\Z")
 _ORDER = {rule.name: place for place, rule in enumerate((*RULES, *STRICT_RULES))}
 _DEPTH = 3  # levels of nested encodings
 _BEFORE_RUN = 24  # characters of a prefix outside the run: hooks.slack.com, SharedAccessKey=
@@ -147,6 +157,17 @@ def rules_version() -> str:
     """A version of everything that findings depend on beside the text."""
     kept = kept_version()
     return f"{VERSION}" if kept is None else f"{VERSION}+kingfisher-{kept}"
+
+
+def cut_token(text: str) -> Secret | None:
+    """A token that begins near the end of a text and was cut off with it: its first characters alone, which no rule accepts."""
+    run = _LAST_RUN.search(text)
+    found = None if run is None else _TOKEN_BEGUN.match(run[0])
+    if run is None or found is None:
+        return None
+    rest = run[0][found.end() :]
+    is_random = (rest != rest.lower() and rest != rest.upper()) or sum(map(str.isdigit, rest)) > 1
+    return Secret("token", run.start(), len(text), run[0], "high") if is_random else None
 
 
 class _Layers:

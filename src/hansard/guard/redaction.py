@@ -11,7 +11,8 @@ from importlib import import_module
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from hansard.guard.detection import Detector, Secret, detector
+from hansard.guard.detection import Detector, Secret, cut_token, detector
+from hansard.model.gate import PREVIEW
 from hansard.model.placeholders import placeholder
 
 Mode = Literal["off", "on", "strict"]
@@ -154,13 +155,15 @@ class Redactor:
             return [self(texts[0])]
         joined = "\n".join([before, *texts, after])
         found = self.find(joined)
-        if not found:
+        if not found and not any(len(text) == PREVIEW for text in texts):
             return list(texts)
         shown = []
         low = len(before) + 1
         for text in texts:
             high = low + len(text)
             inside = [one for one in found if one.start < high and low < one.end]
+            if len(text) == PREVIEW:
+                inside += _cut_off(joined[:high], inside)
             if any(one.confidence != "high" and (one.start < low or high < one.end) for one in inside):
                 shown.append(self(text))
             elif inside:
@@ -173,6 +176,8 @@ class Redactor:
     def find(self, text: str) -> list[Secret]:
         """The secrets that are redacted in a text."""
         found = self._detector.find(text, strict=self._strict)
+        if len(text) == PREVIEW:
+            found += _cut_off(text, found)
         if self._ignored:
             found = [secret for secret in found if fingerprint(self._key, secret.value) not in self._ignored]
         return found if self._find_known is None else self._with_known(self._find_known, text, found)
@@ -206,6 +211,12 @@ class Redactor:
                 replaced.add(secret_id)
                 done = end
         return "".join([*pieces, joined[done:high]])
+
+
+def _cut_off(text: str, found: Iterable[Secret]) -> list[Secret]:
+    """The beginning of a token with which a text that may have been cut ends."""
+    begun = cut_token(text)
+    return [] if begun is None or any(one.end > begun.start for one in found) else [begun]
 
 
 def _search_for(patterns: Mapping[str, str]) -> Callable[[str], Iterable[re.Match[str]]]:

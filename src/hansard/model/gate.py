@@ -17,6 +17,8 @@ import msgspec
 Redact = Callable[[str], str]
 VERBATIM: dict[str, list[str]] = {}
 """Exceptions that return text as it was recorded: their names, and the methods that return it."""
+PREVIEW = 400
+"""Characters of a text in lists: a longer one is cut, perhaps within a secret."""
 _AROUND = 400  # characters of a neighbouring text in which the other part of a secret may be
 _END: Any = object()
 _AS_THEY_ARE = frozenset({"session_id", "agent_id", "uuid", "tool_use_id", "next_cursor"})  # used in later requests

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from hansard.clients import client_of
 from hansard.clients.entries import Answered, Called, Readable
 from hansard.errors import NotFound, StoreCorrupt
+from hansard.model.gate import PREVIEW
 from hansard.model.threads import ToolCall
 from hansard.model.time import from_milliseconds as moment
 from hansard.record.database import DAMAGED_TEXT
@@ -182,7 +183,7 @@ _ROW = (
     "SELECT t.client, c.tool_use_id, c.tool, c.ts, c.result_ts, c.path, c.change, c.added, c.removed, c.is_error, c.result_id"
     f" FROM tool_calls c JOIN transcripts t ON t.id = c.id >> {OFFSET_BITS} WHERE c.id = ?"
 )
-_SUBJECT = 400  # characters
+_SUBJECT = PREVIEW  # characters
 
 
 def read_call(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
+from hansard.model.gate import PREVIEW
 from hansard.model.ledger import Tokens
 from hansard.model.time import from_milliseconds as moment
 from hansard.pricing.cost import SUMS, Sums, rates_of
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from hansard.thread.reader import ThreadReader
 
 
-_WORDS = 400  # characters of a prompt in the outline
+_WORDS = PREVIEW  # characters of a prompt in the outline
 _KINDS = {"queued": "prompt"}
 # A turn ends with its last answer or result; later additions of the client, and notes for the next turn, do not prolong it.
 _ENDS = (
