@@ -105,7 +105,7 @@ def _calls_them(text: str) -> bool:
 
 def test_the_status_line_says_the_same(run: Run, tmp_path: Path) -> None:
     run("sync")
-    values = {"shape": SHAPE, "state": "", "checked": 0, "next_sync": 0}
+    values = {"shape": SHAPE, "state": "", "checked": 0, "next_sync": 0, "unkept": None, "unkept_at": 0}
     values |= settings_and_figures(str(tmp_path / "store"), None)
     for path, name in PROJECTS.items():
         client = ClientInput(json.dumps({"workspace": {"project_dir": path}}).encode())

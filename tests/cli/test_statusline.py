@@ -272,7 +272,15 @@ def test_no_figure_of_a_session_goes_backwards(steps: list[tuple[Any, Any, bool]
                 cost_text = dollars(known[0])
                 amount = None if known[0] is None else float(known[0])
                 sessions[SESSION] = [cost_text, str(known[1]), amount, known[1]]
-            values = {"shape": snapshot.SHAPE, "state": "", "checked": 0, "next_sync": 0, "form": None}
+            values = {
+                "shape": snapshot.SHAPE,
+                "state": "",
+                "checked": 0,
+                "next_sync": 0,
+                "form": None,
+                "unkept": None,
+                "unkept_at": 0,
+            }
             figures = {"at": 0, "zone": None, "day": [0, 1], "block": None, "sessions": sessions}
             values |= {"trouble": None, "is_failed": False, "figures": figures}
             given = line.ClientInput(client(cost={"total_cost_usd": said}))
@@ -661,7 +669,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], lis
         "    os.write(place, ('\\t'.join([*where, str(os.getsid(0)), str(os.getpid())]) + '\\n').encode())\n"
         "    os.close(place)\n"
     )
-    monkeypatch.setenv("PYTHONPATH", str(folder))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")])))
 
     def read() -> list[list[str]]:
         path = tmp_path / "marks"
@@ -773,6 +781,20 @@ def test_each_data_directory_has_its_own_snapshot(store: Path, root: Path, tmp_p
     refresh.update_snapshot(str(other))
     assert shown("--format", "{session}|{today}", "--home", str(other)) == "~$1.23|$0.00"
     assert shown("--format", "{session}|{today}").startswith("$")
+
+
+def test_what_the_client_deletes_soon_is_warned_of_unless_it_is_stored(store: Path, root: Path) -> None:
+    assert "not stored" not in show()
+    place = next((root / "projects").rglob("*.jsonl")).with_name("77777777-aaaa-4aaa-8aaa-777777777777.jsonl")
+    place.write_text("{}\n")
+    os.utime(place, (1_700_000_000, 1_700_000_000))
+    (store / snapshot.FILE).unlink()
+    assert show().endswith(" · ⚠ 1 transcript not stored, deleted soon: hansard sync")
+    assert show("--format", "{unkept}").startswith("1 transcript not stored, deleted soon")
+    with hansard.open(store, [root]) as h:
+        h.sync()
+    refresh.update_snapshot(str(store), next_sync=0)
+    assert "not stored" not in shown()
 
 
 @POSIX

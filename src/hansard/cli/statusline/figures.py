@@ -36,6 +36,16 @@ def sync(options: Options) -> float:
     return time.monotonic() - before
 
 
+def unkept(home: str, options: Options | None) -> int | None:
+    """How many transcripts the client deletes within seven days that are not stored; None if that cannot be known."""
+    roots, links = (options.roots, options.follow_links) if options is not None else ((), ())
+    with contextlib.suppress(Exception):  # `hansard status` reports errors
+        settings = config.load(os.environ, home=home, roots=roots, follow_links=links)
+        with settings.open() as h:
+            return h.status().doomed_unkept
+    return None
+
+
 def settings_and_figures(home: str, last: dict[str, Any] | None) -> dict[str, Any]:
     """The settings of the line, and its figures; the previous ones if the store cannot be read."""
     form = trouble = timezone = figures = None

@@ -26,6 +26,7 @@ PLACES = {
     "context": "how full the context window is, as the client says",
     "plan": "how much of the plan's limits is used, as the client says",
     "budget": "the budgets that are near or over",
+    "unkept": "transcripts that the client deletes within seven days and that are not stored",
     "forecast": "what the month or week with a budget will have cost at its end, at this rate",
 }
 """The fields of a format."""
@@ -89,6 +90,12 @@ def shown(text: str) -> str | None:
     return (text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…") or None
 
 
+def unkept_words(snapshot: Snapshot | None) -> str | None:
+    """What the client deletes soon without being stored, if anything."""
+    count = snapshot.unkept if snapshot is not None else None
+    return f"{count} transcript{'s' if count > 1 else ''} not stored, deleted soon" if count else None
+
+
 def duration(milliseconds: int) -> str:
     """A duration in whole minutes; importing `render.format` would double the time of a line."""
     minutes = milliseconds // 60_000
@@ -124,6 +131,7 @@ class _Line:
         self, given: ClientInput, snapshot: Snapshot | None, now: int, mark: HighWaterMark, *, colored: bool
     ) -> None:
         self.given, self.now, self.mark, self.colored = given, now, mark, colored
+        self.snapshot = snapshot
         self.figures: dict[str, Any] = (snapshot and snapshot.figures) or {}
         self.unknown: list[str] = []
         self.has_day = bool(self.figures) and self._is_of_today(*self.figures["day"])
@@ -196,6 +204,9 @@ class _Line:
             return None
         text, state = self.figures["forecast"]
         return self.paint(text, _STYLES.get(state))
+
+    def unkept(self) -> str | None:
+        return self.paint(unkept_words(self.snapshot), "red")
 
     def _session(self) -> list[Any]:
         found: list[Any] = self.figures.get("sessions", {}).get(self.given.session_id) or [None] * 4

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _SHARE = 20  # sync for at most 1/20 of the time
 _LONGEST = 600  # seconds; the longest pause between syncs
+_LOOK_AGAIN = 600_000  # milliseconds between two looks at what the client deletes soon: the roots are walked for it
 _ACTIVE = 900  # seconds for which a session's line is kept current
 _FORGET = 2 * 86_400
 
@@ -32,13 +33,13 @@ def refresh(options: Options) -> None:
     lock = refresh_lock(home)
     try:
         if lock.acquire(patience=1.0):
-            snapshot = update_snapshot(home)
+            snapshot = update_snapshot(home, options)
             _write_lines(options, home, snapshot)
             if not options.no_sync and _now() >= snapshot.next_sync:
                 from hansard.cli.statusline.figures import sync
 
                 pause = max(options.every, min(_LONGEST, sync(options) * _SHARE))
-                snapshot = update_snapshot(home, next_sync=_now() + int(pause * 1000))
+                snapshot = update_snapshot(home, options, next_sync=_now() + int(pause * 1000))
                 _write_lines(options, home, snapshot)
                 _tidy(home)
     except OSError:
@@ -69,8 +70,9 @@ def _now() -> int:
 # -- the snapshot
 
 
-def update_snapshot(home: str, *, next_sync: int | None = None) -> Snapshot:
+def update_snapshot(home: str, options: Options | None = None, *, next_sync: int | None = None) -> Snapshot:
     """Update the snapshot if something has changed; the caller holds the lock."""
+    has_synced = next_sync is not None
     last, state, now = load(home), find_state(home), _now()
     if next_sync is None:
         next_sync = last.next_sync if last is not None else 0
@@ -81,6 +83,14 @@ def update_snapshot(home: str, *, next_sync: int | None = None) -> Snapshot:
 
         values = {"shape": SHAPE, "state": state, "checked": now, "next_sync": next_sync}
         values |= settings_and_figures(home, last.figures if last is not None else None)
+        values |= {
+            "unkept": last.unkept if last is not None else None,
+            "unkept_at": last.unkept_at if last is not None else 0,
+        }
+    if not 0 <= now - values["unkept_at"] < _LOOK_AGAIN or (has_synced and values["unkept"]):
+        from hansard.cli.statusline.figures import unkept
+
+        values |= {"unkept": unkept(home, options), "unkept_at": now}
     if last is None or values != last.values:
         import json
 
@@ -110,7 +120,7 @@ def _write_lines(options: Options, home: str, snapshot: Snapshot) -> None:
                     given = ClientInput(file.read(MOST))
                 if given.is_understood:  # else it was only half written; the next refresh reads it
                     mark = HighWaterMark(home, given.session_id)
-                    line = line_of(options, given, snapshot, snapshot.state, now, mark) + trouble(home)
+                    line = line_of(options, given, snapshot, snapshot.state, now, mark) + trouble(home, snapshot)
                     write_private(os.path.join(spool, f"{stem}.line"), f"{line}\n".encode("utf-8", "replace"))
 
 

@@ -7,7 +7,7 @@ import sys
 import time
 
 from hansard.cli.fast_start import FastOptions, decode, leave, read_input
-from hansard.cli.statusline.line import SEPARATOR, ClientInput, compose, is_sound
+from hansard.cli.statusline.line import SEPARATOR, ClientInput, compose, is_sound, unkept_words
 from hansard.cli.statusline.snapshot import HighWaterMark, Snapshot, find_state, load
 from hansard.directories import data_directory
 
@@ -87,7 +87,7 @@ def run(options: Options, stdin: Any) -> None:
     now = int(time.time() * 1000)
     given = ClientInput(said)
     mark = HighWaterMark(home, given.session_id)
-    write(line_of(options, given, snapshot, state, now, mark) + trouble(home))
+    write(line_of(options, given, snapshot, state, now, mark) + trouble(home, snapshot))
     if snapshot is None or snapshot.is_stale(state, now) or not (options.no_sync or now < snapshot.next_sync):
         start_refresh(options, home)
 
@@ -124,10 +124,10 @@ def line_of(
     return NOTHING
 
 
-def trouble(home: str) -> str:
+def trouble(home: str, snapshot: Snapshot | None = None) -> str:
     """A warning that the store does not keep everything, which any format shows.
 
-    It is not read from the snapshot, which cannot be written on a full disk.
+    Only what the client deletes soon is read from the snapshot, which cannot be written on a full disk.
     """
     if os.path.exists(os.path.join(home, "last-failure.json")):
         return f"{SEPARATOR}⚠ sync fails: hansard status"
@@ -135,10 +135,13 @@ def trouble(home: str) -> str:
         with open(os.path.join(home, "last-sync.json"), "rb") as file:
             is_complete = decode(file.read(200))["problems"] == 0
     except OSError:
-        return ""
+        is_complete = True
     except (ValueError, LookupError, TypeError):  # truncated, or not ours
         is_complete = False
-    return "" if is_complete else f"{SEPARATOR}⚠ files not kept: hansard status"
+    if not is_complete:
+        return f"{SEPARATOR}⚠ files not kept: hansard status"
+    words = unkept_words(snapshot)
+    return f"{SEPARATOR}⚠ {words}: hansard sync" if words else ""
 
 
 def write(line: str) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FILE = "statusline.json"
 SPOOL = "statusline"  # a folder: high-water marks, and what the shell script reads
 BUSY = "busy"  # in that folder: the process that writes the lines
-SHAPE = 4  # the version of the file's format
+SHAPE = 5  # the version of the file's format
 _MOST = 1 << 24
 _OLD = 60_000  # milliseconds; refresh after this time even if no change was noticed
 
@@ -36,6 +36,8 @@ class Snapshot:
         self.form: str | None = values["form"]  # the format in the configuration file
         self.trouble: str | None = values["trouble"]  # an error in that file
         self.is_failed: bool = values["is_failed"]  # the store could not be read: the figures are the last known
+        self.unkept: int | None = values["unkept"]  # transcripts that the client deletes soon, and that are not stored
+        self.unkept_at: int = int(values["unkept_at"])  # when that was looked up
         self.figures: dict[str, Any] | None = values["figures"]
         self.values = values
 
