@@ -25,6 +25,7 @@ from benchmarks import (
     secret_cases,
     statusline,
     sync_cases,
+    team,
     tui,
     web,
 )
@@ -46,6 +47,7 @@ _PARTS = (
     "git",
     "guard",
     "lake",
+    "team",
 )
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 1 << 30}
 
@@ -159,6 +161,13 @@ def _search(options: argparse.Namespace, peers: Peers | None) -> Section:
         sources.append(peers.search(dataset, cases))
     parts = [_collect(source) for source in sources]
     return Section(dataset.title, sum((figures for figures, _ in parts), ()), sum((notes for _, notes in parts), ()))
+
+
+def _team(options: argparse.Namespace) -> Section:
+    dataset = data.in_place("team", data.dense(options.scratch, options.blocks))
+    cases = search_cases.SearchCases(dataset, options.scratch, options.runs, lambda text: tell(f"team: {text}"))
+    found = team.TeamCases(cases, lambda text: tell(f"team: {text}")).figures(keep=options.keep)
+    return Section(f"{team.TITLE}, {dataset.title}", *_collect(found))
 
 
 def _ledger(options: argparse.Namespace, peers: Peers | None) -> list[Section]:
@@ -289,6 +298,8 @@ def main() -> None:
             sections.append(Section(secret_cases.TITLE, *_collect(found)))
         elif name == "lake":
             sections.append(_lake(options))
+        elif name == "team":
+            sections.append(_team(options))
         elif name == "git":
             sections.append(Section(repository.TITLE, *_collect(repository.figures(scratch, options.runs, tell))))
         else:
@@ -304,6 +315,7 @@ def main() -> None:
         "tui",
         "git",
         "lake",
+        "team",
     ):
         line, line_notes = _collect(sync_cases.long_line(scratch, tell))
         start, start_notes = _collect(sync_cases.start_up(scratch, tell))

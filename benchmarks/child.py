@@ -184,7 +184,7 @@ def versions() -> dict[str, str]:
 
 
 def _cases() -> dict[str, Callable[..., object]]:
-    from benchmarks import asking, counting, lake, long_session, paging, searching, secret_cases
+    from benchmarks import asking, counting, lake, long_session, paging, searching, secret_cases, team
 
     more: dict[str, Callable[..., object]] = {"long-session": long_session.write_long_session, "load-page": paging.load}
     own: tuple[Callable[..., object], ...] = (sync, warm, append, watch, unpack, bulk, dense, versions)
@@ -194,6 +194,7 @@ def _cases() -> dict[str, Callable[..., object]]:
         | asking.CASES
         | secret_cases.CASES
         | lake.CASES
+        | team.CASES
         | more
     )
 

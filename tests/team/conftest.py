@@ -5,8 +5,6 @@ from __future__ import annotations
 import getpass
 import json
 import os
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -17,6 +15,7 @@ import pytest
 
 import hansard
 from benchmarks.load.metered import write_metered
+from benchmarks.postgres import Server, find_programs
 from hansard.engine import Hansard
 from hansard.team.connect import Database
 from hansard.team.push import PushReport
@@ -27,52 +26,6 @@ LOGINS = ("keeper", "ann", "bob", "cia", "dan", 'o"neil; DROP TABLE x --')
 _NUMBERS = count()
 
 
-class Server(NamedTuple):
-    """A running server."""
-
-    folder: str
-    programs: Path
-
-    def url(self, login: str) -> str:
-        from urllib.parse import quote
-
-        return f"postgresql://{quote(login, safe='')}@/team?host={quote(self.folder, safe='')}"
-
-    def run(self, program: str, *arguments: str) -> None:
-        """Run one of its programs; the server refuses to run as root, so it runs as nobody then."""
-        who: dict[str, Any] = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
-        subprocess.run(
-            [self.programs / program, "-D", f"{self.folder}/data", *arguments],
-            check=True,
-            cwd=self.folder,
-            stdout=subprocess.DEVNULL,
-            env={"PATH": os.environ["PATH"], "HOME": self.folder},
-            **who,
-        )
-
-    def start(self) -> None:
-        self.run("pg_ctl", "-w", "-l", f"{self.folder}/log", "start")
-
-    def stop(self, mode: str = "immediate") -> None:
-        self.run("pg_ctl", "-w", "-m", mode, "stop")
-
-
-def find_programs() -> Path | None:
-    """The folder of the newest PostgreSQL's programs: distributions keep them out of PATH."""
-    named = shutil.which("initdb")
-    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: int(folder.parent.name))
-    found = ([Path(named).resolve().parent] if named else []) + folders
-    return next((folder for folder in reversed(found) if _major(folder) >= 15), None)
-
-
-def _major(folder: Path) -> int:
-    try:
-        said = subprocess.run([folder / "postgres", "--version"], capture_output=True, text=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError):
-        return 0
-    return int(said.split()[2].split(".")[0])
-
-
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
     """A server on a socket in a folder of its own."""
@@ -81,34 +34,12 @@ def server() -> Iterator[Server]:
         pytest.skip("no PostgreSQL 15 or newer: `make postgres` installs it")
     pytest.importorskip("psycopg")
     parent = next(place for place in ("/dev/shm", "/tmp") if os.path.isdir(place))
-    folder = tempfile.mkdtemp(prefix="hansard-pg-", dir=parent)
-    if os.geteuid() == 0:
-        shutil.chown(folder, "nobody")
-    running = Server(folder, programs)
+    running = Server(tempfile.mkdtemp(prefix="hansard-pg-", dir=parent), programs)
     try:
-        running.run("initdb", "-U", "root", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions")
-        Path(folder, "data", "postgresql.auto.conf").write_text(
-            f"listen_addresses = ''\nunix_socket_directories = '{folder}'\nfsync = off\nfull_page_writes = off\n"
-            "shared_buffers = 64MB\nautovacuum = off\n",
-            encoding="utf-8",
-        )
-        running.start()
-        _make_logins(folder)
+        running.create("fsync = off\nfull_page_writes = off\nshared_buffers = 64MB\nautovacuum = off\n", LOGINS)
         yield running
     finally:
-        if Path(folder, "data", "postmaster.pid").exists():
-            running.stop()
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _make_logins(folder: str) -> None:
-    import psycopg
-    from psycopg import sql
-
-    with psycopg.connect(f"postgresql://root@/postgres?host={folder}", autocommit=True) as db:
-        for login in LOGINS:
-            db.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(login)))
-        db.execute("CREATE DATABASE team OWNER keeper")
+        running.remove()
 
 
 class Place(NamedTuple):

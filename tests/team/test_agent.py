@@ -16,13 +16,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from benchmarks.postgres import Server
 from hansard.cli.app import hansard as program
 from hansard.cli.commands import team_agent
-from tests.team.conftest import Place, Server, write_session
+from tests.team.conftest import Place, write_session
 from tests.team.test_push import content
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
-PROJECTS = ("/src/webshop", "/src/api", "/src/diary")
+PROJECTS = ("/src/webshop", "/src/diary")
 # Runs the program in small batches, and ends it before a commit as a power cut would.
 KILLED = """
 import os, signal, sys
@@ -60,7 +61,7 @@ def configured(home: Path) -> Callable[..., Path]:
         config = home / "config" / "hansard" / "config.toml"
         config.parent.mkdir(parents=True, exist_ok=True)
         config.write_text(
-            "open_projects = ['webshop', 'api']\n[team]\nmachine = 'laptop'\n"
+            "open_projects = ['webshop']\n[team]\nmachine = 'laptop'\n"
             f"database = {json.dumps(place.url())}\nschema = {json.dumps(place.schema)}\n{more}"
         )
         return home / "claude"
@@ -142,7 +143,7 @@ def test_a_server_that_goes_away_is_tried_again(
     found = content(place)
     for table, rows in expected.items():
         assert [row for row in rows if row not in found[table]] == [], table
-    assert place.rows("SELECT count(*), count(DISTINCT session_id) FROM pushed_sessions") == [(4, 4)]
+    assert place.rows("SELECT count(*), count(DISTINCT session_id) FROM pushed_sessions") == [(3, 3)]
 
 
 def test_once_fails_if_the_server_cannot_be_reached(configured: Callable[..., Path], place: Place) -> None:
@@ -181,10 +182,10 @@ def test_the_guard_pushes_after_its_sync(configured: Callable[..., Path], place:
     run = CliRunner()
     done = run.invoke(program, ["guard", "run", "--push", "--push-lake"])
     assert done.exit_code == 0, done.stderr
-    assert done.stdout.count("3 sessions pushed") == 2
-    assert place.rows("SELECT count(*) FROM sessions") == [(3,)]
+    assert done.stdout.count("2 sessions pushed") == 2
+    assert place.rows("SELECT count(*) FROM sessions") == [(2,)]
     last = json.loads(run.invoke(program, ["guard", "status", "--json"]).stdout)["last_run"]
-    assert [line.partition(":")[2].split(",")[0] for line in last["pushed"]] == [" 3 sessions pushed"] * 2
-    assert "3 sessions pushed" in run.invoke(program, ["guard"]).stdout
+    assert [line.partition(":")[2].split(",")[0] for line in last["pushed"]] == [" 2 sessions pushed"] * 2
+    assert "2 sessions pushed" in run.invoke(program, ["guard"]).stdout
     again = json.loads(run.invoke(program, ["guard", "run", "--push", "--json"]).stdout)
     assert [one["sessions"] for one in again["pushed"]] == [0]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import hansard
+from benchmarks.postgres import Server
 from hansard.errors import StoreNewer, UsageError
 from hansard.sql.views import VIEWS
 from hansard.team import schema
@@ -17,7 +18,7 @@ from hansard.team.search_sql import LEXEMES, SEARCH_FUNCTIONS
 from hansard.team.store import Team
 from hansard.team.tables import create
 from hansard.team.views import VIEWS_SQL
-from tests.team.conftest import Place, Server, push, write_session
+from tests.team.conftest import Place, push, write_session
 
 MADE_BY = {1: "c32311d2147c98fd", 2: "c1ed1ba07518992d", 3: "711560a6cac4243f", 4: "2a0709b490d63fbf"}
 """For each version a digest of all it makes: a change of tables, views, functions or policies is a new version."""

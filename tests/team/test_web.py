@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import psycopg
 import pytest
+from click.testing import CliRunner
 
 import hansard
+from benchmarks.postgres import Server
+from hansard.cli.app import hansard as program
 from hansard.errors import HansardError
 from hansard.model.requests import SearchRequest, SessionsRequest, UsageRequest
 from hansard.model.serialize import encoded
@@ -21,7 +28,7 @@ from hansard.team.usage import OFFERED
 from hansard.web import app
 from hansard.web.team.app import make_team_app
 from hansard.web.team.engine import TeamAddress, TeamEngine
-from tests.team.conftest import LOGINS, TOKEN, Place, Server, Twice, write_session
+from tests.team.conftest import LOGINS, TOKEN, Place, Twice, write_session
 from tests.web.serving import Site, site
 
 if TYPE_CHECKING:
@@ -297,3 +304,39 @@ def test_in_the_browser(serve: Serve, twice: Callable[[str], Twice], chromium: B
             page.locator("#results .hit a").first.click()
             expect(page.locator(".team-session .texts .text").first).to_be_visible()
             running.check(watched)
+
+
+def test_what_the_command_refuses(place: Place) -> None:
+    def refused(*arguments: str) -> str:
+        done = CliRunner().invoke(program, ["web", *arguments])
+        assert done.exit_code in (1, 2), done.stdout
+        return done.stderr
+
+    assert "need --team" in refused("--database", place.url())
+    assert "cannot be used with --demo" in refused("--team", "--database", place.url(), "--demo")
+    assert "no database is named" in refused("--team")
+    assert "no server is running" in refused("--team", "--link")
+    elsewhere = CliRunner().invoke(program, ["web", "--team", "--database", place.url("dan"), "--schema", place.schema])
+    assert elsewhere.exit_code == 4
+    assert "hansard team grant" in elsewhere.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+def test_the_command_serves_until_it_is_stopped(shared: Place, home: Path) -> None:
+    words = ["web", "--team", "--database", shared.url("dan"), "--schema", shared.schema, "--host-name", "127.0.0.1"]
+    command = [sys.executable, "-m", "hansard", *words, "--port", "0", "--no-open", "--json"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        started = json.loads(server.stdout.readline())
+        assert "web-team" in started["file"]
+        with httpx.Client(follow_redirects=True) as client:
+            assert client.get(started["link"]).status_code == 200
+            assert "as dan (member)" in client.get(started["url"]).text
+            assert [one["person"] for one in client.get(f"{started['url']}/api/sessions").json()["sessions"]] == ["ann"]
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(60) == 0
+    finally:
+        server.kill()
+        server.communicate()
+    assert not (home / "data" / "index.db").exists()  # nothing was made here
