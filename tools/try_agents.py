@@ -62,6 +62,10 @@ class Model(BaseHTTPRequestHandler):
                 return "write_file", {"file_path": path, "content": CONTENT}
             if "create" in tools:
                 return "create", {"path": path, "file_text": CONTENT}
+            if "write" in tools:
+                return "write", {"filePath": path, "content": CONTENT}
+        if "start a helper" in asked and "task" in tools:
+            return "task", {"description": "Gulls", "prompt": "Count the gulls", "subagent_type": "general"}
         return None
 
     def _gemini(self, asked: dict[str, Any]) -> None:
@@ -94,10 +98,14 @@ class Model(BaseHTTPRequestHandler):
         tools = [tool["function"]["name"] for tool in asked.get("tools") or [] if tool.get("type") == "function"]
         call = None if messages[-1].get("role") == "tool" else self._call(tools, json.dumps(messages[-1]))
         read, wrote = 2000 + 10 * number, 60 + number
-        self.spent.append((read - 1500, 1500, wrote))
+        if "title generator" not in json.dumps(messages[0]):  # such calls are not recorded
+            self.spent.append((read - 1500, 1500, wrote))
         usage = {"prompt_tokens": read, "completion_tokens": wrote, "total_tokens": read + wrote}
         usage |= {"prompt_tokens_details": {"cached_tokens": 1500}}  # type: ignore[dict-item]
-        message: dict[str, Any] = {"role": "assistant", "content": f"Answer {number}."}
+        text = f"Answer {number}."
+        if not tools and "write something" in str(messages[-1].get("content")):
+            text += f"\n\ntides.txt\n```\n{CONTENT}```\n"  # as Aider asks for it
+        message: dict[str, Any] = {"role": "assistant", "content": text}
         if call:
             function = {"name": call[0], "arguments": json.dumps(call[1])}
             message = {
@@ -180,7 +188,14 @@ def _try(name: str, folder: str, place: Path) -> bool:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_address[1]}"
     root, environ, commands = CLIENTS[name](os.path.join(folder, name), home, address)
-    environ = {**os.environ, **environ, "HOME": str(home), "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+    environ = {
+        **os.environ,
+        **environ,
+        "HOME": str(home),
+        "PWD": str(work),
+        "NO_PROXY": "127.0.0.1",
+        "no_proxy": "127.0.0.1",
+    }
     for command in commands:
         with open(place / "output.txt", "ab") as output:
             subprocess.run(
