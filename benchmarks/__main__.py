@@ -52,7 +52,8 @@ _PARTS = (
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 1 << 30}
 
 
-def _size(text: str) -> int:
+def read_size(text: str) -> int:
+    """A number of bytes from 200M, 1G or digits."""
     given = re.fullmatch(r"(\d+)([kmg]?)b?", text.lower())
     if given is None:
         raise argparse.ArgumentTypeError(f"{text} is not a size: say 1G, 200M or a number of bytes")
@@ -80,7 +81,7 @@ def _options() -> argparse.Namespace:
         action="store_true",
         help="ask the stores of the last run of search, ledger and reports instead of new ones",
     )
-    parser.add_argument("--size", type=_size, default=data.GIB, help="of the generated history: 200M, 1G (1G)")
+    parser.add_argument("--size", type=read_size, default=data.GIB, help="of the generated history: 200M, 1G (1G)")
     parser.add_argument("--idle", type=float, default=8, metavar="SECONDS", help="how long `watch` is watched (8)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every value there too")
     parser.add_argument(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import getpass
 import json
-import os
-import tempfile
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -20,9 +18,8 @@ from hansard.engine import Hansard
 from hansard.team.connect import Database
 from hansard.team.push import PushReport
 from hansard.team.store import Team
+from tests.team.server import LOGINS, started
 
-LOGINS = ("keeper", "ann", "bob", "cia", "dan", 'o"neil; DROP TABLE x --')
-"""Logins of the server; the first owns the tables."""
 _NUMBERS = count()
 
 
@@ -33,13 +30,8 @@ def server() -> Iterator[Server]:
     if programs is None:
         pytest.skip("no PostgreSQL 15 or newer: `make postgres` installs it")
     pytest.importorskip("psycopg")
-    parent = next(place for place in ("/dev/shm", "/tmp") if os.path.isdir(place))
-    running = Server(tempfile.mkdtemp(prefix="hansard-pg-", dir=parent), programs)
-    try:
-        running.create("fsync = off\nfull_page_writes = off\nshared_buffers = 64MB\nautovacuum = off\n", LOGINS)
+    with started(programs) as running:
         yield running
-    finally:
-        running.remove()
 
 
 class Place(NamedTuple):

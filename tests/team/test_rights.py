@@ -15,7 +15,8 @@ from hansard.errors import NotFound, UsageError
 from hansard.team.connect import ServerUnusable
 from hansard.team.schema import TABLES, _secured
 from hansard.team.views import VIEWS_SQL
-from tests.team.conftest import LOGINS, PROJECTS, Place, push, write_session
+from tests.team.conftest import PROJECTS, Place, push, write_session
+from tests.team.server import LOGINS
 
 SEEN = {
     "keeper": {*PROJECTS["ann"], *PROJECTS["bob"]},

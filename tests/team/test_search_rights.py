@@ -9,7 +9,8 @@ import psycopg
 import pytest
 
 from hansard.model.requests import SearchRequest, SessionsRequest
-from tests.team.conftest import LOGINS, Place
+from tests.team.conftest import Place
+from tests.team.server import LOGINS
 
 READ = {
     "keeper": {"/home/ann/webshop"},

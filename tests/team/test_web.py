@@ -28,7 +28,8 @@ from hansard.team.usage import OFFERED
 from hansard.web import app
 from hansard.web.team.app import make_team_app
 from hansard.web.team.engine import TeamAddress, TeamEngine
-from tests.team.conftest import LOGINS, TOKEN, Place, Twice, write_session
+from tests.team.conftest import TOKEN, Place, Twice, write_session
+from tests.team.server import LOGINS
 from tests.web.serving import Site, site
 
 if TYPE_CHECKING:
