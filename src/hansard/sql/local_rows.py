@@ -163,7 +163,9 @@ class LocalRows:
         return (row for row in self._of(table, session_ids, project_of, owner) if row[owner] in wanted)
 
     def rates(self) -> list[Row]:
-        return [list(row) for row in self._reader.rows(PRICES.view.sql())]
+        """The rates of models, whose names are released as those of messages are: rows of both are joined by them."""
+        clean = self._cleaner(PRICES, is_open=True)
+        return [clean(row) for row in self._reader.rows(PRICES.view.sql())]
 
     def _cleaner(self, table: Pushed, *, is_open: bool) -> Callable[[Sequence[Any]], Row]:
         """A function that makes a row what may leave: without content, unless that is opened, and redacted."""
