@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import httpx
 import psycopg
@@ -28,7 +29,8 @@ from hansard.team.usage import OFFERED
 from hansard.web import app
 from hansard.web.team.app import make_team_app
 from hansard.web.team.engine import TeamAddress, TeamEngine
-from tests.team.conftest import TOKEN, Place, Twice, write_session
+from tests.render.payloads import write_hostile_history
+from tests.team.conftest import TOKEN, Place, Twice, everything_of, push, write_session
 from tests.team.server import LOGINS
 from tests.web.serving import Site, site
 
@@ -305,6 +307,30 @@ def test_in_the_browser(serve: Serve, twice: Callable[[str], Twice], chromium: B
             page.locator("#results .hit a").first.click()
             expect(page.locator(".team-session .texts .text").first).to_be_visible()
             running.check(watched)
+
+
+def test_hostile_texts_stay_texts(serve: Serve, place: Place, tmp_path: Path, chromium: Browser) -> None:
+    from playwright.sync_api import expect
+
+    write_hostile_history(tmp_path / "claude")
+    with hansard.open(tmp_path / "store", [tmp_path / "claude"]) as h:
+        h.sync()
+        push(h, place, "<script>hacked = 1</script>", opened=everything_of(h))
+        sessions = [one.session_id for one in h.sessions(limit=None, debris=True).sessions]
+    with serve(place) as running, running.client() as client:
+        pages = [f"/sessions/{quote(name, safe='')}" for name in sessions]
+        shown = [path for path in pages if client.get(path).text.count('<li class="text ') > 1]
+        assert shown
+        for path in (
+            "/",
+            "/sessions?person=%3Cscript%3E",
+            "/usage?by=machine&range=all",
+            "/search?q=hacked",
+            *shown[:3],
+        ):
+            with running.opened(chromium, path) as watched:
+                expect(watched.page.locator("nav.places a")).to_have_count(4)
+                running.check(watched)
 
 
 def test_what_the_command_refuses(place: Place) -> None:

@@ -15,6 +15,7 @@ from hansard.render.charts.usage import draw_groups
 from hansard.render.format import date_text, listed_cost, row_cost, short
 from hansard.render.html.prose import plain_html, prose
 from hansard.render.series import measure_of
+from hansard.web.caches import shared
 from hansard.web.page_request import parse_page
 from hansard.web.pages.overview import draw_charts, draw_sparklines, listed
 from hansard.web.parameters import LAST_OFFSET, NARROWING
@@ -75,7 +76,9 @@ def show_overview(h: Hansard, request: Request, chosen: PageRequest[Any]) -> Res
         zone=state.zone.name,
         found=found,
         narrowed={name: chosen.given[name] for name in NARROWING if chosen.given[name]},
-        glances=_cards(h, request, now),
+        glances=state.cache.answer(
+            ("cards", h.state(), state.zone.local(now).date()), lambda: [*_cards(h, request, now)]
+        ),
         sparks=draw_sparklines(request, h, now),
         people=draw_groups(shown, names, measure=measure_of(shown), explain=_person_place, most=_PEOPLE)
         if shown.rows
@@ -161,4 +164,4 @@ def _drawn(text: SessionText) -> str:
     return Markup(prose(text.text) if text.kind in _MARKDOWN else plain_html(text.text))  # noqa: S704 - both escape it
 
 
-ROUTES = [Route("/", show_overview), Route("/sessions/{session_id}", show_session)]
+ROUTES = [Route("/", shared(show_overview)), Route("/sessions/{session_id}", shared(show_session))]
