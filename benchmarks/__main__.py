@@ -23,6 +23,7 @@ from benchmarks import (
     repository,
     search_cases,
     secret_cases,
+    sql_cases,
     statusline,
     sync_cases,
     team,
@@ -39,6 +40,7 @@ _PARTS = (
     "search",
     "ledger",
     "reports",
+    "sql",
     "statusline",
     "hooks",
     "reading",
@@ -79,7 +81,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--keep",
         action="store_true",
-        help="ask the stores of the last run of search, ledger and reports instead of new ones",
+        help="ask the stores of the last run of search, ledger, reports and sql instead of new ones",
     )
     parser.add_argument("--size", type=read_size, default=data.GIB, help="of the generated history: 200M, 1G (1G)")
     parser.add_argument("--idle", type=float, default=8, metavar="SECONDS", help="how long `watch` is watched (8)")
@@ -195,6 +197,14 @@ def _reports(options: argparse.Namespace) -> Section:
     return Section(cases.dataset.title, *_collect(cases.figures()))
 
 
+def _sql(options: argparse.Namespace) -> Section:
+    scratch: Path = options.scratch
+    tell("sql: preparing")
+    source = data.metered(scratch, options.rows)
+    cases = sql_cases.SqlCases(scratch, source, options.runs, lambda text: tell(f"sql: {text}"), keep=options.keep)
+    return Section(cases.dataset.title, *_collect(cases.figures()))
+
+
 def _reading(options: argparse.Namespace, peers: Peers | None) -> list[Section]:
     scratch: Path = options.scratch
 
@@ -283,6 +293,8 @@ def main() -> None:
             sections += _ledger(options, peers)
         elif name == "reports":
             sections.append(_reports(options))
+        elif name == "sql":
+            sections.append(_sql(options))
         elif name == "statusline":
             sections.append(Section(statusline.TITLE, *_collect(statusline.figures(scratch, tell))))
         elif name == "hooks":
@@ -309,6 +321,7 @@ def main() -> None:
         "search",
         "ledger",
         "reports",
+        "sql",
         "statusline",
         "hooks",
         "reading",

@@ -184,7 +184,7 @@ def versions() -> dict[str, str]:
 
 
 def _cases() -> dict[str, Callable[..., object]]:
-    from benchmarks import asking, counting, lake, long_session, paging, searching, secret_cases, team
+    from benchmarks import asking, counting, lake, long_session, paging, searching, secret_cases, sql_cases, team
 
     more: dict[str, Callable[..., object]] = {"long-session": long_session.write_long_session, "load-page": paging.load}
     own: tuple[Callable[..., object], ...] = (sync, warm, append, watch, unpack, bulk, dense, versions)
@@ -195,6 +195,7 @@ def _cases() -> dict[str, Callable[..., object]]:
         | secret_cases.CASES
         | lake.CASES
         | team.CASES
+        | sql_cases.CASES
         | more
     )
 
