@@ -302,7 +302,7 @@ def _told(duckdb: Any, source: Source) -> Iterator[None]:
     except duckdb.OutOfMemoryException as error:
         raise MemoryError from error
     except duckdb.Error as error:
-        if isinstance(source.error, HansardError):
+        if isinstance(source.error, (HansardError, MemoryError)):
             raise source.error from None
         raise UsageError(_message(error)) from None
 

@@ -65,7 +65,7 @@ def query_in_process(home: str, request: SqlRequest, redactor: tuple[str, ...] |
     def receive() -> Any:
         message = worker.receive()
         if message is None:
-            raise _too_long(request) if is_late else _too_large(request)
+            raise _too_long(request) if is_late else _ended(request)
         return message
 
     try:
@@ -102,6 +102,12 @@ def _too_long(request: SqlRequest) -> UsageError:
 
 def _too_large(request: SqlRequest) -> UsageError:
     return UsageError(f"the query needs more than {request.memory} MiB: narrow it, or allow it more memory (--memory)")
+
+
+def _ended(request: SqlRequest) -> HansardError:
+    return HansardError(
+        f"the process of the query ended before its answer did: it may need more than {request.memory} MiB (--memory)"
+    )
 
 
 # -- values that are not sent as they are
