@@ -261,9 +261,9 @@ class _Build:
     def _common(self, logs: Sequence[tuple[int, str, str, int]]) -> Iterator[list[int]]:
         """Which transcripts have a line in common, or name the same session."""
         tasks: list[list[tuple[int, str, str]]] = []
-        size = _SCANNED_AT_ONCE
+        size = 0
         for number, client, path, length in sorted(logs, key=lambda log: (-log[3], log[0])):
-            if size + length > _SCANNED_AT_ONCE:
+            if not tasks or size + length > _SCANNED_AT_ONCE:
                 tasks.append([])
                 size = 0
             tasks[-1].append((number, client, path))

@@ -47,9 +47,9 @@ class _File(NamedTuple):
 def batches(units: Iterable[Unit], most_bytes: int) -> list[list[Unit]]:
     """Units by tasks, the largest first: a large one is alone, small ones share a task."""
     made: list[list[Unit]] = []
-    size = most_bytes
+    size = 0
     for unit in sorted(units, key=lambda unit: (-unit.bytes, unit.machine, unit.number or 0)):
-        if size + unit.bytes > most_bytes or len(made[-1]) >= LARGEST_BATCH:
+        if not made or size + unit.bytes > most_bytes or len(made[-1]) >= LARGEST_BATCH:
             made.append([])
             size = 0
         made[-1].append(unit)
