@@ -273,16 +273,25 @@ def main() -> None:
 
 
 def _free(trial: Trial, intact: bytes) -> None:
-    """Free the client's folder, and resume what was in it: with its file gone, and restored."""
-    trial.transcript.write_bytes(intact)
-    for path in trial.config.rglob("*"):
-        os.utime(path, (1_700_000_000, 1_700_000_000))
-    done = trial.hansard("free", "--yes")
-    print(f"freed: {done['files']} files, {len(done['left'])} left")
-    print(f"  before: {trial.claude('--resume', SESSION, 'omega')}")
-    trial.hansard("restore", SESSION, "--to", str(trial.config), "--touch")
-    print(f"  byte-identical: {trial.transcript.read_bytes() == intact}")
-    print(f"  after:  {trial.claude('--resume', SESSION, 'omega')}")
+    """Free the client's folder, and resume what was in it: with its file gone, and brought back in each way."""
+    for words in (
+        ("restore", SESSION, "--to", str(trial.config), "--touch"),
+        ("restore", "--all", "--to", str(trial.config), "--touch"),
+        ("free", "--undo", "--yes", "--touch"),
+    ):
+        trial.transcript.write_bytes(intact)
+        for path in trial.config.rglob("*"):
+            os.utime(path, (1_700_000_000, 1_700_000_000))
+        trial.hansard("sync")
+        former = {path: path.read_bytes() for path in trial.config.glob("projects/**/*") if path.is_file()}
+        done = trial.hansard("free", "--yes")
+        print(f"freed: {done['files']} files, {len(done['left'])} left; brought back with {' '.join(words[:2])}")
+        print(f"  before: {trial.claude('--resume', SESSION, 'omega')}")
+        trial.hansard(*words)
+        wanted = [trial.transcript] if SESSION in words else list(former)
+        same = sum(path.exists() and path.read_bytes() == former[path] for path in wanted)
+        print(f"  byte-identical: {same} of {len(wanted)} files")
+        print(f"  after:  {trial.claude('--resume', SESSION, 'omega')}")
 
 
 def _scrub(trial: Trial) -> None:
