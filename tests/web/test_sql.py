@@ -76,11 +76,12 @@ def test_answers_say_when_there_is_more(client: httpx.Client, monkeypatch: pytes
 
 
 def test_a_query_ends_in_time_and_few_run_at_once(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sql_request, "SECONDS", 0.05)
-    refused = client.get("/api/sql", params={"q": ENDLESS})
-    assert refused.status_code == 400
-    assert "took longer than 0.05 s" in refused.json()["error"]["message"]
-    assert "took longer than 0.05 s" in client.get("/sql", params={"q": ENDLESS}).text
+    with monkeypatch.context() as patched:
+        patched.setattr(sql_request, "SECONDS", 0.05)
+        refused = client.get("/api/sql", params={"q": ENDLESS})
+        assert refused.status_code == 400
+        assert "took longer than 0.05 s" in refused.json()["error"]["message"]
+        assert "took longer than 0.05 s" in client.get("/sql", params={"q": ENDLESS}).text
 
     for _ in range(sql_request._AT_ONCE):
         assert sql_request._running.acquire(blocking=False)
