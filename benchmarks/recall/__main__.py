@@ -2,7 +2,8 @@
 
 .venv/bin/python -m benchmarks.recall QUESTIONS ROOT [HOME]
 
-QUESTIONS is a file, or a folder whose files are all asked: lists of {"id", "style": "paraphrase" or "domain", "question", "facts", "session"}.
+QUESTIONS is a file, or a folder whose files are all asked: lists of {"id", "style": "paraphrase" or "domain", "question", "also", "facts", "session"};
+`also` is what an agent that saw only the question gave as other words for the same thing.
 A question is answered when one passage holds one of its facts, whatever the case and the spaces. For each question that `recall` misses
 it is printed where the answer was lost.
 """
@@ -52,10 +53,12 @@ def main(questions: str, root: str, home: str) -> int:
         textbook = Textbook(text for text in known if text.kind in _KINDS)
         with_output = Textbook(known)
         server = Server(store, Repository(root))
+        others = {question["question"]: question["also"] for question in asked}
         ways: dict[str, Way] = {
             "textbook BM25": lambda question: _counted(textbook.ask(question)),
             "textbook, also output": lambda question: _counted(with_output.ask(question)),
             "recall": lambda question: recall(server, question),
+            "recall, other words too": lambda question: recall(server, question, others[question]),
             "search, top 10": lambda question: search(h, question, " "),
             "search, top 10, any word": lambda question: search(h, question, " OR "),
             "ripgrep, rarest word": lambda question: _counted(ripgrep(h, root, question)),
@@ -137,9 +140,9 @@ def _counted(passages: Sequence[str]) -> tuple[Sequence[str], int]:
     return passages, estimate_tokens("\n".join(passages))
 
 
-def recall(server: Server, question: str) -> tuple[Sequence[str], int]:
+def recall(server: Server, question: str, also: str = "") -> tuple[Sequence[str], int]:
     """The passages of the MCP tool, over all projects; outcomes of sessions do not count."""
-    given = {"question": question, "scope": "all", "max_tokens": MAX_TOKENS}
+    given = {"question": question, "also": also, "scope": "all", "max_tokens": MAX_TOKENS}
     message = {"name": "recall", "arguments": given}
     response = server.handle({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": message}) or {}
     result: dict[str, Any] = response["result"]

@@ -117,7 +117,7 @@ def slowly(h: Hansard, question: str, also: str, most: int) -> list[str]:
     rows = h.reader.one("SELECT (SELECT count(*) FROM full.talk_docsize) + (SELECT count(*) FROM full.work_docsize)")[0]
     own = len(words_of(question))
     worths = [
-        (1.0 if number < own else 0.5) * math.log(1 + (rows - one + 0.5) / (one + 0.5))
+        (1.0 if number < own else 0.7) * math.log(1 + (rows - one + 0.5) / (one + 0.5))
         for number, one in enumerate(often)
     ]
     ranked = []

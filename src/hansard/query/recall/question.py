@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hansard.query.search.spellings import Vocabulary
 
 MOST_WORDS = 24
-_GUESSED = 0.5
+_GUESSED = 0.7
 _AROUND_NAMES = " .,;:!?\"'`()[]{}<>"
 _CLITIC = lazy_compile(r"(?<=\w)(?:n['\u2019]t|['\u2019](?:s|t|d|m|ll|re|ve))(?!\w)", re.IGNORECASE)
 # Words of questions themselves, beside the stop words of every search.
