@@ -78,32 +78,34 @@ def run(program: str, place: Path) -> str:
         common = [program, "run", "--auto"]
         for more in ([FIRST], ["--continue", SECOND], ["--continue", HELPER]):
             subprocess.run([*common, *more], check=True, timeout=180, **given)
-        session = compact(program, given, place)
+        session = compact(program, given)
         subprocess.run([*common, "--session", session, "--fork", FORKED], check=True, timeout=180, **given)
     server.shutdown()
     return session
 
 
-def compact(program: str, given: Mapping[str, Any], place: Path) -> str:
+def compact(program: str, given: Mapping[str, Any]) -> str:
     """Summarize the session that was not started by a call, through the client's own server; returns its id."""
     port = 40_000 + os.getpid() % 20_000
     address = f"http://127.0.0.1:{port}"
     process = subprocess.Popen([program, "serve", "--port", str(port), "--hostname", "127.0.0.1"], **given)
     try:
-        for left in range(_TRIES, 0, -1):
-            try:
-                sessions = _ask(f"{address}/session")
-                break
-            except OSError:
-                if left == 1:
-                    raise
-                time.sleep(0.2)
+        sessions = _when_it_listens(f"{address}/session")
         (session,) = [one["id"] for one in sessions if not one.get("parentID")]
         _ask(f"{address}/session/{session}/summarize", {"providerID": "stub", "modelID": "stub-1"})
     finally:
         process.terminate()
         process.wait(20)
     return str(session)
+
+
+def _when_it_listens(address: str) -> Any:
+    for _ in range(_TRIES - 1):
+        try:
+            return _ask(address)
+        except OSError:
+            time.sleep(0.2)
+    return _ask(address)
 
 
 def _ask(address: str, body: Any = None) -> Any:

@@ -82,7 +82,7 @@ def test_json_has_everything(run: Run, tmp_path: Path) -> None:
         list(answer)
         == (
             "ours lower_bound_messages lower_bound_output_tokens progress_only_messages unpriced_models lines transcripts bytes_read damaged ways client"
-            " peer pricing"
+            " peer pricing clients not_compared"
         ).split()
     )
     assert answer["ours"] == {

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.ledger.reconcile import line_store
+from hansard.ledger.reconcile import claude_lines
 from hansard.model.reconcile import Counted, CountingMethod, Reconciliation
 from hansard.model.serialize import plain
 from tests.ledger.making import FORK, HAIKU, ONE, OPUS, SONNET, TWO, of, opened, said, story
@@ -505,5 +505,5 @@ def test_causes_add_up_whatever_the_lines(lines: list[tuple[str, str, dict[str, 
 )
 def test_fields_that_are_null_are_found_as_if_each_were_looked_for(pieces: list[str]) -> None:
     line = "".join(pieces).encode()
-    plainly = any(b'"' + name + b'":null' in line for name in line_store._UNSET)
-    assert line_store._is_unset(line) == plainly
+    plainly = any(b'"' + name + b'":null' in line for name in claude_lines._UNSET)
+    assert claude_lines._is_unset(line) == plainly

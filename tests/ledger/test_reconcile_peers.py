@@ -232,7 +232,7 @@ CASES: dict[str, tuple[Callable[[Day], Files], Figures, Figures]] = {
 
 @contextmanager
 def counting(tree: Tree) -> Iterator[Count]:
-    with opened(tree) as h, UsageLines(h.reader, h.record, Zone(UTC), None) as lines:
+    with opened(tree) as h, UsageLines(h.reader, h.record, Zone(UTC), "claude-code") as lines:
         yield Count(lines, LineRates(h.reader), datetime(2026, 11, 1, tzinfo=UTC))
 
 

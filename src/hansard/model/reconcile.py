@@ -133,10 +133,31 @@ class PeerCheck(Struct, frozen=True):
     unexplained: Counted  # not accounted for by the rule as we know it
     models: tuple[PeerModel, ...]  # with a remainder; greatest first
     notes: tuple[str, ...] = ()
+    clients: tuple[str, ...] = ()  # whose usage it reports, of those that are compared
+
+
+class ClientPart(Struct, frozen=True):
+    """The totals of another client than Claude Code, and every counting method beside them."""
+
+    client: str
+    ours: Counted
+    lower_bound_messages: int
+    unpriced_models: tuple[str, ...]
+    lines: int  # that state usage
+    transcripts: int
+    ways: tuple[CountingMethod, ...]
+
+
+class Uncompared(Struct, frozen=True):
+    """A client that is not compared, because it is not known how other tools count it."""
+
+    client: str
+    sessions: int
+    ours: Counted
 
 
 class Reconciliation(Struct, frozen=True):
-    """Our totals, and every other counting method beside them."""
+    """Our totals, and every other counting method beside them; the first fields are about Claude Code."""
 
     ours: Counted
     lower_bound_messages: int  # whose output is only a lower bound
@@ -151,3 +172,5 @@ class Reconciliation(Struct, frozen=True):
     client: ClientCheck | None
     peer: PeerCheck | None
     pricing: Pricing
+    clients: tuple[ClientPart, ...] = ()
+    not_compared: tuple[Uncompared, ...] = ()

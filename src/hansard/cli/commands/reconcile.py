@@ -11,13 +11,22 @@ import click
 from hansard.cli.context import SLOW_SECONDS, Command, Context, reads, warn
 from hansard.cli.output.progress import BytesBar
 from hansard.model.table import Column, Table
+from hansard.model.tools import CLAUDE_CODE
 from hansard.render.format import cost, dollars, many, model_name, short
 from hansard.render.reports import data_words
 from hansard.render.terminal.tables import draw_table, note_lines
 from hansard.render.text import Paint, one_line, pad, width, wrap
 
 if TYPE_CHECKING:
-    from hansard.model.reconcile import ClientCheck, Counted, CountingMethod, DifferenceStep, PeerCheck, Reconciliation
+    from hansard.model.reconcile import (
+        ClientCheck,
+        ClientPart,
+        Counted,
+        CountingMethod,
+        DifferenceStep,
+        PeerCheck,
+        Reconciliation,
+    )
 
 _WIDE = 100  # columns from which counts are written in full
 _SHOWN = 8  # sessions and models that are listed
@@ -39,11 +48,13 @@ def reconcile(cli: Context, peer: BinaryIO | None) -> None:
 
     Compares with the sum of all lines, with the rules of ccusage, agentsview and tokscale, and with the client's own
     figures if it left any. Each difference is broken down by cause, in tokens and dollars; the causes add up to it.
+    Sessions of Claude Code, Codex and OpenCode are compared, each client by itself; the other clients are named.
 
     Examples:
       hansard reconcile
       hansard reconcile --json
       ccusage daily --json --offline | hansard reconcile --peer-json -
+      ccusage codex daily --json --offline | hansard reconcile --peer-json -
       agentsview usage daily --all --json > av.json && hansard reconcile --peer-json av.json
       tokscale models --json > models.json && hansard reconcile --peer-json models.json
     """
@@ -59,16 +70,37 @@ def reconcile(cli: Context, peer: BinaryIO | None) -> None:
 
 
 def _page(found: Reconciliation, columns: int, paint: Paint) -> Iterator[str]:
-    yield from _table(found, columns, paint)
-    yield ""
-    for way in found.ways:
-        if found.peer is None or way.name != found.peer.tool:
-            yield from _way(way, columns, paint)
-            if way.name == "cost-state" and found.client is not None:
-                yield from _sessions(found.client, columns, paint)
+    is_only = not found.clients and not found.not_compared
+    if found.lines or is_only:
+        yield from _claude(found, columns, paint, is_only=is_only)
+    for part in found.clients:
+        yield from _client(part, columns, paint)
     if found.peer is not None:
+        if not is_only:
+            heading = found.peer.tool + (f": {', '.join(found.peer.clients)}" if found.peer.clients else "")
+            yield from _table(heading, _peer_rows(found.peer, columns), columns, paint)
+            yield ""
         yield from _peer(found.peer, columns, paint)
     told = [("Prices:", data_words(found.pricing.data))]
+    for other in found.not_compared:
+        used = f"{many(other.ours.messages or 0, 'message')}" if other.ours.messages else "no usage recorded"
+        told.append(("-", f"{other.client} is not compared: {many(other.sessions, 'session')}, {used}"))
+    yield from note_lines(told, columns, paint)
+
+
+def _claude(found: Reconciliation, columns: int, paint: Paint, *, is_only: bool) -> Iterator[str]:
+    ways = [way for way in found.ways if not is_only or found.peer is None or way.name != found.peer.tool]
+    rows = [_row("Hansard", found.ours, None, columns, lower_bound=found.lower_bound_messages > 0)]
+    rows += [_row(way.title, way.total, way.compared, columns) for way in ways]
+    if is_only and found.peer is not None:
+        rows += _peer_rows(found.peer, columns)
+    yield from _table("" if is_only else CLAUDE_CODE, rows, columns, paint)
+    yield ""
+    for way in ways:
+        yield from _way(way, columns, paint)
+        if way.name == "cost-state" and found.client is not None:
+            yield from _sessions(found.client, columns, paint)
+    told = []
     if found.lower_bound_messages:
         least = (
             f"{found.lower_bound_messages:,} of {found.ours.messages:,} messages have no final usage record: their"
@@ -78,18 +110,36 @@ def _page(found: Reconciliation, columns: int, paint: Paint) -> Iterator[str]:
     if found.progress_only_messages:
         only = f"{many(found.progress_only_messages, 'message')} of subagents whose transcripts are gone: counted from progress records"
         told.append(("-", only))
-    if found.unpriced_models:
-        told.append(("?", f"no price is known for {', '.join(found.unpriced_models)}"))
-    told.append(("-", f"{many(found.lines, 'line')} with usage in {many(found.transcripts, 'transcript')}"))
-    yield from note_lines(told, columns, paint)
+    yield from note_lines([*told, *_facts(found)], columns, paint)
+    yield ""
+
+
+def _client(part: ClientPart, columns: int, paint: Paint) -> Iterator[str]:
+    rows = [_row("Hansard", part.ours, None, columns, lower_bound=part.lower_bound_messages > 0)]
+    rows += [_row(way.title, way.total, way.compared, columns) for way in part.ways]
+    yield from _table(part.client, rows, columns, paint)
+    yield ""
+    for way in part.ways:
+        yield from _way(way, columns, paint)
+    told = []
+    if part.lower_bound_messages:
+        told.append(("+", f"{part.lower_bound_messages:,} of {part.ours.messages:,} messages are lower bounds"))
+    yield from note_lines([*told, *_facts(part)], columns, paint)
+    yield ""
+
+
+def _facts(part: Reconciliation | ClientPart) -> Iterator[tuple[str, str]]:
+    if part.unpriced_models:
+        yield "?", f"no price is known for {', '.join(part.unpriced_models)}"
+    yield "-", f"{many(part.lines, 'line')} with usage in {many(part.transcripts, 'transcript')}"
 
 
 # -- the table
 
 
-def _table(found: Reconciliation, columns: int, paint: Paint) -> list[str]:
+def _table(client: str, rows: list[tuple[str, ...]], columns: int, paint: Paint) -> list[str]:
     heads = (
-        Column("", least=20),
+        Column(client.upper(), least=20),
         Column("MESSAGES", right=True, rank=3),
         Column("INPUT", right=True, rank=1),
         Column("OUTPUT", right=True),
@@ -98,14 +148,15 @@ def _table(found: Reconciliation, columns: int, paint: Paint) -> list[str]:
         Column("COST", right=True),
         Column("DIFFERENCE", right=True),
     )
-    rows = [_row("Hansard", found.ours, None, columns, lower_bound=found.lower_bound_messages > 0)]
-    ways = [way for way in found.ways if found.peer is None or way.name != found.peer.tool]
-    rows += [_row(way.title, way.total, way.compared, columns) for way in ways]
-    if found.peer is not None:
-        peer = found.peer
-        rows.append(_row(f"{peer.simulated.title}, simulated", peer.simulated.total, found.ours, columns))
-        rows.append(_row(f"{peer.tool}'s own output", peer.stated, found.ours, columns))
     return draw_table(Table(heads, rows, styles={0: "bold"}), columns, paint)
+
+
+def _peer_rows(peer: PeerCheck, columns: int) -> list[tuple[str, ...]]:
+    way = peer.simulated
+    return [
+        _row(f"{way.title}, simulated", way.total, way.compared, columns),
+        _row(f"{peer.tool}'s own output", peer.stated, way.compared, columns),
+    ]
 
 
 def _row(

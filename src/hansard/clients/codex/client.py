@@ -20,6 +20,7 @@ from hansard.sources.roots import FileKind, Layout, LayoutFolder, Root
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from hansard.clients.codex.statements import Statements
     from hansard.model.tools import ToolKind
 
 _ROLLOUTS = LayoutFolder(log=FileKind.MAIN, suffixes={".json": FileKind.MAIN})
@@ -119,6 +120,12 @@ class Codex(GenericClient):
     def decode_next(self, line: bytes, memory: Memory) -> Iterator[Record]:
         """The record of one line."""
         return decode(line, memory)
+
+    def statement_reader(self) -> Statements:
+        """What reads everything that rollouts state about tokens."""
+        from hansard.clients.codex.statements import Statements
+
+        return Statements(self)
 
     def tool_input(self, tool: str, given: Any) -> t.ToolInput | None:
         """What the tools that have a view of their own were given."""

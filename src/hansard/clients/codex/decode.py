@@ -509,13 +509,37 @@ def _counts(usage: Any) -> list[int]:
 
 
 def _usage(message_id: str, usage: Any, memory: Memory) -> Usage | None:
+    found = _tokens(message_id, usage, memory.model)
+    if found is not None:
+        found.tool, memory.tool = memory.tool, ""
+    return found
+
+
+def _tokens(message_id: str, usage: Any, model: str) -> Usage | None:
     counts = _counts(usage)
     if not any(counts[:4]):  # after a compaction only an estimate of the context's size is stated
         return None
     given, cached, written, output, _ = counts
-    tool, memory.tool = memory.tool, ""
     fresh = max(0, given - cached - written)
-    return Usage(message_id, memory.model, fresh, output, min(cached, given), written, tool=tool)
+    return Usage(message_id, model, fresh, output, min(cached, given), written)
+
+
+def stated_usage(line: bytes, memory: Memory) -> tuple[Usage, list[int]] | None:
+    """The tokens that a line states of one answer, whether or not they count, and the totals beside them; None if it states none."""
+    try:
+        outer = _line(line.strip(BETWEEN))
+        payload = _object(outer.payload)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    given: Any = None
+    totals: list[int] = []
+    if outer.type == "token_usage_record":
+        given = payload.get("usage")
+    elif outer.type == "event_msg" and payload.get("type") == "token_count":
+        info = table(payload, "info")
+        given, totals = info.get("last_token_usage"), _counts(info.get("total_token_usage"))
+    usage = _tokens("", given, memory.model)
+    return None if usage is None else (usage, totals)
 
 
 def _named(payload: dict[str, Any], memory: Memory) -> Record:

@@ -27,6 +27,7 @@ from hansard.clients.values import string, table, unknown_kinds, whole
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from hansard.clients.opencode.statements import Statements
     from hansard.clients.row_logs import RowLog
     from hansard.clients.tools import ToolInput
     from hansard.sources.foreign import ForeignDatabase
@@ -105,6 +106,11 @@ class OpenCode(DatabaseClient):
         from hansard.clients.opencode.database import database_logs
 
         return database_logs(database)
+
+    def statement_reader(self) -> Statements:
+        from hansard.clients.opencode.statements import Statements
+
+        return Statements()
 
     def tool_input(self, tool: str, given: Any) -> ToolInput | None:
         return tool_input(tool, given)
@@ -239,17 +245,18 @@ def _assistant(data: dict[str, Any], parts: list[dict[str, Any]]) -> Record:
     if error and not any(block.kind == TEXT for block in record.blocks):
         record.kind, record.role = ("system", "interruption") if "Abort" in error["name"] else ("assistant", "error")
         record.blocks.append(Block(TEXT, (error.get("data") or {}).get("message") or error["name"]))
-    record.usage = _usage(data)
+    record.usage = message_usage(data)[0]
     return record
 
 
-def _usage(data: dict[str, Any]) -> Usage | None:
+def message_usage(data: dict[str, Any]) -> tuple[Usage | None, int]:
+    """What a message states, and how many tokens of its output are reasoning that is stated beside it."""
     tokens = data.get("tokens") or {}
     cache = tokens.get("cache") or {}
     plain, output, reasoning = (tokens.get(name) or 0 for name in ("input", "output", "reasoning"))
     read, write = cache.get("read") or 0, cache.get("write") or 0
     if not (plain or output or reasoning or read or write):
-        return None
+        return None, 0
     total = tokens.get("total")
     is_beside = (
         data["time"]["created"] >= _REASONING_BESIDE
@@ -258,13 +265,15 @@ def _usage(data: dict[str, Any]) -> Usage | None:
     )
     # A fork has the same message under another id. Parallel subagents may begin in one millisecond, but not with the same context.
     names = (data["time"]["created"], data.get("providerID"), data.get("modelID"), plain, read, write)
-    return Usage(
+    beside = reasoning if is_beside else 0
+    usage = Usage(
         digest(repr(names)),
         data.get("modelID") or "",
         plain,
-        output + (reasoning if is_beside else 0),
+        output + beside,
         read,
         write,
         cost=round(data["cost"] * 1e9) if data.get("cost") else -1,
         is_shared=True,
     )
+    return usage, beside

@@ -7,26 +7,17 @@ a file and not in memory.
 from __future__ import annotations
 
 import os
-import re
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import apsw
-import msgspec
 
-from hansard.clients.claude_code import wire
-from hansard.clients.claude_code.decode import entry, items
-from hansard.clients.claude_code.layout import agent_of, session_of
-from hansard.clients.claude_code.meaning import SYNTHETIC, milliseconds
-from hansard.clients.claude_code.usage import embedded_answer, has_reusable_id, message_key, stated, streamed_answer
-from hansard.clients.lines import ParsedLine, unfinished
-from hansard.clients.usage import dated
+from hansard.clients import client_of
+from hansard.clients.statements import StatingClient
 from hansard.grep.file_search import FileLocation, Tally
-from hansard.grep.matching_lines import whole_lines
 from hansard.index.schema import QUARTER
-from hansard.storage import OFFSET_BITS
 
 if TYPE_CHECKING:
     from hansard.model.calendar import Zone
@@ -72,7 +63,15 @@ _COLUMNS = {
     "has_split": "INTEGER",
     "searches": "INTEGER",
     "recorded": "INTEGER",
+    # Of other clients, whose files say themselves what they repeat:
+    "repeats": "TEXT",  # which of the client's repetitions a line is; empty where it counts
+    "orphan": "INTEGER",  # 1: copied from a session that is not in the store
+    "reasoning": "INTEGER",  # tokens of the output that the client states beside it
+    "message": "TEXT",  # the message that it follows, in its session
 }
+Row = tuple[Any, ...]
+NOT_OTHERS = ("", 0, 0, "")
+"""The last columns of a line of Claude Code."""
 _NAMES = ", ".join(_COLUMNS)
 _SCHEMA = f"CREATE TABLE found ({', '.join(f'{name} {kind}' for name, kind in _COLUMNS.items())})"
 # A transcript's earliest line about an answer decides whether it is a copy, as in `index.usage`.
@@ -104,18 +103,9 @@ WHERE side = 1 AND (id, session) IN (
 )
 """
 _BATCH = 2000
-_MARK = b'"usage"'
-# ccusage skips lines with one of these null, a time in units other than milliseconds, or an invalid version.
-_NULL = b'":null'
-_UNSET = frozenset(
-    b"id cwd model speed costUSD version sessionId requestId isApiErrorMessage cache_read_input_tokens"
-    b" cache_creation_input_tokens".split()
-)
-_VERSION = re.compile(r"\d+\.\d+\.\d")
-_TIME_LENGTHS = (20, 24)
 
 
-class _Log(NamedTuple):
+class Log(NamedTuple):
     """What lines need to know about their transcript."""
 
     id: int
@@ -130,21 +120,32 @@ class _Log(NamedTuple):
     agent_id: str
 
 
-class UsageLines:
-    """The lines; use it in a `with`."""
+class Source(Protocol):
+    """Reads the lines of a client's transcripts."""
 
-    def __init__(self, reader: Reader, record: Record, zone: Zone, progress: Progress | None) -> None:
+    def rows(self, log: Log, pieces: Iterable[bytes]) -> Iterator[Row]:
+        """The rows of one transcript, without their place."""
+
+
+class UsageLines:
+    """The lines of a client; use it in a `with`."""
+
+    def __init__(self, reader: Reader, record: Record, zone: Zone, client: str) -> None:
+        self.client = client
+        self.progress: Callable[[int], None] = _nobody
         self.bytes_read = 0
         self.damaged = 0
-        self.roots = [root.path for root in record.roots()]
+        self._roots = {
+            root.id: (number, root.path)
+            for number, root in enumerate(root for root in record.roots() if root.client == client)
+        }
+        self.roots = [path for _, path in self._roots.values()]
         self._reader = reader
         self._record = record
         self._zone = zone
-        self._progress = progress
         self._days: dict[int, str] = {}
-        self._run: tuple[str, int, str] = ("", -1, "")
         self._logs = self._transcripts()
-        self._total = sum(log.size for log in self._logs)
+        self.size = sum(log.size for log in self._logs)
         self.transcripts = len(self._logs)
 
     def __enter__(self) -> Self:
@@ -171,12 +172,12 @@ class UsageLines:
     def count(self) -> int:
         return int(self.db.execute("SELECT count(*) FROM line").get)
 
-    def _transcripts(self) -> list[_Log]:
-        roots = {root.id: (number, root.path) for number, root in enumerate(self._record.roots())}
+    def _transcripts(self) -> list[Log]:
+        roots = self._roots
         known = {
             row[0]: row[1:] for row in self._reader.rows("SELECT id, session_id, agent_id, copied FROM transcripts")
         }
-        logs = [log for log in self._record.generations() if log.kind != "history"]
+        logs = [log for log in self._record.generations() if log.kind != "history" and log.root_id in roots]
 
         def sort_path(log: Generation) -> str:
             return f"{log.path}\x00{roots[log.root_id][1]}"
@@ -184,13 +185,13 @@ class UsageLines:
         numbers = {path: number for number, path in enumerate(sorted({sort_path(log) for log in logs}))}
         found = []
         for log in logs:
-            unknown = (session_of(log.path) or "", agent_of(log.path) or "", 0)
-            session_id, agent_id, copied = known.get(log.id) or unknown
+            info = client_of(self.client).path_info(log.path)
+            session_id, agent_id, copied = known.get(log.id) or (info.session_id, info.agent_id, 0)
             path = sort_path(log)
             live = log.current and log.state == "live"
             beside = log.kind == "agent" and log.path.count("/") == len("projects/x/agent.jsonl".split("/")) - 1
             found.append(
-                _Log(
+                Log(
                     log.id,
                     log.size,
                     path,
@@ -208,12 +209,14 @@ class UsageLines:
     def _fill(self) -> None:
         self.db.execute(_SCHEMA)
         insert = f"INSERT INTO found VALUES ({','.join('?' * len(_COLUMNS))})"
-        rows: list[tuple[Any, ...]] = []
+        rows: list[Row] = []
         place = 0
+        source = self._source()
         with self.db:
             for log in self._logs:
                 tally = Tally()
-                for row in self._rows(log, tally):
+                pieces = tally.read(self._record, FileLocation(log.id, is_log=True, size=log.size))
+                for row in source.rows(log, self._counted(pieces)):
                     place += 1
                     rows.append((place, *row))
                     if len(rows) >= _BATCH:
@@ -221,126 +224,29 @@ class UsageLines:
                         rows = []
                 self.bytes_read += tally.searched
                 self.damaged += tally.damaged
-                self._tell(self.bytes_read)
+                self.progress(self.bytes_read)
             self.db.executemany(insert, rows)
             self.db.execute(_COPIES)
             self.db.execute(_RANK)
             self.db.execute(_REPEATED)
 
-    def _rows(self, log: _Log, tally: Tally) -> Iterator[tuple[Any, ...]]:
-        self._run = ("", -1, "")
-        start = 0
-        for block in whole_lines(tally.read(self._record, FileLocation(log.id, is_log=True, size=log.size))):
-            found = block.find(_MARK)
-            while found >= 0:
-                begin = block.rfind(b"\n", 0, found) + 1
-                end = block.find(b"\n", found)
-                is_last = end < 0
-                line = block[begin:] if is_last else block[begin:end]
-                yield from self._line(log, line, start + begin, is_last=is_last)
-                found = -1 if is_last else block.find(_MARK, end)
-            start += len(block)
-            self._tell(self.bytes_read + tally.searched)
+    def _source(self) -> Source:
+        client = client_of(self.client)
+        if isinstance(client, StatingClient):
+            from hansard.ledger.reconcile.statement_lines import StatementLines
 
-    def _tell(self, done: int) -> None:
-        if self._progress is not None:
-            self._progress(done, self._total)
+            return StatementLines(client, self._reader, self._day)
+        from hansard.ledger.reconcile.claude_lines import ClaudeLines
 
-    def _line(self, log: _Log, line: bytes, offset: int, *, is_last: bool) -> Iterator[tuple[Any, ...]]:
-        """The rows of one line, read as the index reads it."""
-        body = None if is_last else entry(line)
-        if body is not None:
-            yield from self._record_rows(log, line, offset, len(line), body)
-            return
-        for item in unfinished(line, offset, items) if is_last else items(line, offset):
-            if isinstance(item, ParsedLine) and isinstance(item.body, wire.Entry):
-                yield from self._record_rows(log, line, item.offset, item.length, item.body)
+        return ClaudeLines(self._reader, self._day)
 
-    def _record_rows(
-        self, log: _Log, line: bytes, offset: int, length: int, body: wire.Entry
-    ) -> Iterator[tuple[Any, ...]]:
-        kind = ANSWER
-        if body.type == "progress":
-            kind = TOLD
-            told = embedded_answer(body)
-            if told is None:
-                return
-            body = told
-        elif body.type == "stream_event" and (answer := streamed_answer(body)) is not None:
-            body = answer
-        elif body.type != "assistant":
-            return
-        message = body.message
-        if message is None or message.usage is None:
-            return
-        agent_id = body.agent_id or body.stream_agent or log.agent_id
-        session_id = log.session_id or body.session_id or body.stream_session or ""
-        record_id = (log.id << OFFSET_BITS) + offset
-        key = self._reused_key(record_id) if has_reusable_id(body) else ""
-        key = key or message_key(body, session_id, agent_id, log.path, offset)
-        ts = dated(milliseconds(body.timestamp))
-        synthetic = message.model == SYNTHETIC
-        if synthetic:
-            # It states nothing to us; read what it would state as if it were an answer without a model.
-            body = msgspec.structs.replace(body, message=msgspec.structs.replace(message, model=""))
-        odd = not _is_strict(body, line)
-        run = self._adjacent(log, message.id or "", offset, length, body.uuid or "")
-        side = bool(body.is_sidechain or (body.stream_parent_tool and kind != TOLD))
-        for counted, said in stated(body, key, record_id, ts, log.path, session_id, agent_id):
-            advises = counted != key
-            yield (
-                log.number,
-                log.id,
-                offset,
-                int(log.live),
-                int(offset < log.copied),
-                int(log.beside),
-                log.root,
-                log.session_id,
-                body.session_id or body.stream_session or log.session_id,
-                ADVISOR if advises and kind == ANSWER else kind,
-                int(synthetic),
-                int(odd),
-                ts,
-                self._day(ts),
-                (message.id or "") + counted[len(key) :],
-                body.request_id or "",
-                run + counted[len(key) :],
-                counted,
-                int(side),
-                SYNTHETIC if synthetic else said.model,
-                said.service_tier,
-                said.speed,
-                said.inference_geo,
-                said.input,
-                said.output,
-                said.cache_read,
-                said.cache_write,
-                said.cache_write_5m,
-                said.cache_write_1h,
-                int(
-                    said.cache_write_5m + said.cache_write_1h > 0
-                    if advises
-                    else message.usage.cache_creation is not None
-                ),
-                said.web_searches,
-                said.recorded,
-            )
-
-    def _reused_key(self, record_id: int) -> str:
-        """Our key of an answer that its id alone does not tell from others; empty where the index has none."""
-        found = self._reader.rows(
-            "SELECT m.key FROM records r JOIN messages m ON m.id = r.message_id WHERE r.id = ?", (record_id,)
-        )
-        return next((str(key) for (key,) in found), "")
-
-    def _adjacent(self, log: _Log, identity: str, offset: int, length: int, uuid: str) -> str:
-        """The first of adjacent lines with the same id."""
-        known, end, first = self._run
-        if not identity or known != identity or end != offset:
-            first = uuid or f"{log.id}@{offset}"
-        self._run = (identity, offset + length + 1, first)
-        return first
+    def _counted(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """The pieces, with progress."""
+        done = self.bytes_read
+        for piece in pieces:
+            yield piece
+            done += len(piece)
+            self.progress(done)
 
     def _day(self, ts: int) -> str:
         quarter = ts // QUARTER
@@ -353,22 +259,5 @@ class UsageLines:
         return day
 
 
-def _is_strict(body: wire.Entry, line: bytes) -> bool:
-    time = body.timestamp or ""
-    return (
-        len(time) in _TIME_LENGTHS
-        and time[-1] == "Z"
-        and (body.version is None or _VERSION.match(body.version) is not None)
-        and not _is_unset(line)
-    )
-
-
-def _is_unset(line: bytes) -> bool:
-    """Whether one of the fields is null at any depth: lines are long, so one pass checks all fields."""
-    at = line.find(_NULL)
-    while at >= 0:
-        quote = line.rfind(b'"', 0, at)
-        if quote >= 0 and line[quote + 1 : at] in _UNSET:
-            return True
-        at = line.find(_NULL, at + len(_NULL))
-    return False
+def _nobody(done: int) -> None:
+    """Report to nobody."""

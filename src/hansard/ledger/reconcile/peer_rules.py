@@ -5,7 +5,14 @@ ccusage 20.0.24, agentsview 0.46.1, tokscale 1.4.3 and its later sources.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hansard.ledger.reconcile.rules import Change, MethodRules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from hansard.clients.statements import PeerRule, StatementReader
 
 GONE = Change("gone", "transcripts that were deleted or rewritten: only Hansard still has them", {"live": True})
 _FORKS = Change("copies", "messages in several transcripts: forks, replays, copied files", {"key": "transcript"})
@@ -14,6 +21,15 @@ _SYNTHETIC = Change("synthetic", "messages that the client generated itself", {"
 _ADVISORS = Change("advisors", "calls to an advisor model inside a message are not counted", {"advisors": False})
 _NO_SEARCHES = Change("web_searches", "web searches are not charged", {"searches": False})
 _NOT_RECORDED = Change("recorded_cost", "costs that old clients recorded are not used", {"recorded": False})
+_NOT_THE_CLIENTS = Change("recorded_cost", "prices instead of the costs that the client recorded", {"recorded": False})
+_FIRST = Change(
+    "one_statement",
+    "figures that do not follow a message of the model, or not as the first ones, are left out",
+    {"key": "message", "merge": "first"},
+)
+_CHARGED = Change("reasoning", "reasoning is not among the output tokens, but charged", {"reasoning": "charged"})
+_DROPPED = Change("reasoning", "reasoning that is beside the output is left out", {"reasoning": "dropped"})
+_AS_INPUT = Change("cache_class", "cache writes count as input", {"writes": "input"})
 _TODAY = Change("undated_prices", "today's prices, even for usage before they changed", {"dated": False})
 _FLAT = Change(
     "cache_split", "the flat count of cache writes, even where the counts by lifetime are greater", {"writes": "flat"}
@@ -97,6 +113,34 @@ TOKSCALE = MethodRules(
 )
 SHOWN = (LINES, CCUSAGE, AGENTSVIEW, TOKSCALE)
 """The methods that every reconciliation compares with our total."""
+
+
+def rules_of(reader: StatementReader) -> tuple[MethodRules, ...]:
+    """The methods that other tools have for a client that says what its files repeat."""
+    return tuple(
+        MethodRules(peer.tool, peer.title, peer.rule, tuple(_changes(peer, reader.repetitions)), peer.notes)
+        for peer in reader.peers
+    )
+
+
+def _changes(peer: PeerRule, repetitions: Mapping[str, str]) -> Iterator[Change]:
+    yield GONE
+    for number, name in enumerate(peer.adds, 1):
+        yield Change(name, repetitions[name], {"repeats": frozenset(peer.adds[:number])})
+    for number, name in enumerate(peer.orphans, 1):
+        about = f"{repetitions[name]}, which is missing"
+        yield Change(name, about, {"orphans": frozenset(peer.orphans[:number])})
+    options = (
+        (_FORKS, peer.per_file),
+        (_FIRST, peer.per_message),
+        (_CHARGED, peer.reasoning == "charged"),
+        (_DROPPED, peer.reasoning == "dropped"),
+        (_AS_INPUT, peer.writes_are_input),
+        (_NOT_THE_CLIENTS, not peer.is_recorded),
+        (_TODAY, not peer.is_dated),
+        (_AV_ROUNDED, peer.is_rounded),
+    )
+    yield from (change for change, applies in options if applies)
 
 
 def missing(models: frozenset[str]) -> Change:

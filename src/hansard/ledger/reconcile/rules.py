@@ -12,6 +12,7 @@ from hansard.model.time import to_milliseconds
 from hansard.pricing.cost import ZERO, recorded
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
     from decimal import Decimal
 
@@ -26,13 +27,26 @@ KEYS = {
     "ccusage": "daily",
     "agentsview": "CASE WHEN id <> '' AND request <> '' THEN id || ' ' || request ELSE run END",
     "tokscale": "CASE WHEN id = '' THEN '#' || rank ELSE id || ' ' || request END",
+    "message": "message",  # one statement for each message of a file
 }
 """What identifies two lines as the same answer."""
 
-_COUNTS = ("input", "output", "cache_read", "cache_write", "write_5m", "write_1h", "has_split", "searches", "recorded")
+_COUNTS = (
+    "input",
+    "output",
+    "cache_read",
+    "cache_write",
+    "write_5m",
+    "write_1h",
+    "has_split",
+    "searches",
+    "recorded",
+    "reasoning",
+)
 _CHOICES = {
     "total": "side, input + output + cache_read + {writes} DESC, place",
     "output": "output DESC, ts DESC, place DESC",
+    "first": "place",
 }
 # The tokens of cache writes for five minutes and for an hour, by how a line's two statements are read.
 _WRITES = {
@@ -40,6 +54,7 @@ _WRITES = {
     "split": ("CASE WHEN has_split THEN write_5m ELSE cache_write END", "CASE WHEN has_split THEN write_1h ELSE 0 END"),
     "flat": ("cache_write - min(write_1h, cache_write)", "min(write_1h, cache_write)"),
     "five minutes": ("cache_write", "0"),
+    "input": ("0", "0"),  # they count as input
 }
 
 
@@ -55,10 +70,15 @@ class Rule:
     beside: bool = True  # also subagents' files beside the sessions
     synthetic: bool = False  # also the client's own synthetic messages
     advisors: bool = True  # also calls to another model inside an answer
+    repeats: frozenset[str] = frozenset()  # also these repetitions, of clients that say what they repeat
+    orphans: frozenset[str] = frozenset()  # also these, where the session that they were copied from is missing
     told: str = "only"  # also what progress records repeat: `only` answers without a line of their own, `all`, or none
     # which of them are one answer, and which values win
     key: str = "ours"
-    merge: str = "max"  # the maximum of each class; or the line with the greatest `total` or the greatest `output`
+    merge: str = "max"  # the maximum of each class; or the line with the greatest `total` or `output`, or the `first`
+    reasoning: str = (
+        "output"  # tokens of reasoning that are beside those of the output: among these, only `charged`, or `dropped`
+    )
     # what it costs
     writes: str = "ours"
     searches: bool = True
@@ -80,6 +100,10 @@ class Count:
         self._known: dict[tuple[Rule, bool], dict[str, Counted]] = {}
         self._told: str = ""  # which rule's rows `told` has
         self._facts = _facts(self._db)
+        self._repeats = frozenset(row[0] for row in self._db.execute("SELECT DISTINCT repeats FROM line"))
+        self._orphans = frozenset(
+            row[0] for row in self._db.execute("SELECT DISTINCT repeats FROM line WHERE orphan = 1")
+        )
         rates.attach(self._db)
 
     def total(self, rule: Rule) -> Counted:
@@ -124,10 +148,13 @@ class Count:
             told="only" if told == "all" and not facts["known"] else told if facts["unknown"] or told == "all" else "",
             searches=rule.searches or not facts["searches"],
             recorded=rule.recorded or not facts["recorded"],
+            repeats=rule.repeats & self._repeats,
+            orphans=rule.orphans & self._orphans,
+            reasoning=rule.reasoning if facts["reasoning"] else "output",
         )
 
     def _charged(self, rule: Rule, number: int, has_recorded: bool, counts: list[Any]) -> Counted:
-        messages, billionths, millionths, *tokens = counts
+        messages, billionths, millionths, reasoning, *tokens = counts
         model = self._rates.rates[number].model
         cost: Decimal | None = None
         if has_recorded and rule.recorded:
@@ -140,6 +167,8 @@ class Count:
             cost = self._rates.cost(number, tokens, long=rule.long, longer=model in rule.longer)
         given, output, read, write_5m, write_1h, searches, *_ = tokens
         unpriced = messages if cost is None else 0
+        if rule.reasoning == "charged":
+            output -= reasoning
         return Counted(messages, given, output, read, write_5m + write_1h, write_1h, searches, cost or ZERO, unpriced)
 
 
@@ -159,6 +188,7 @@ def _facts(db: apsw.Connection) -> dict[str, bool]:
         "unknown": f"kind = {TOLD} AND known = 0",
         "searches": "searches > 0",
         "recorded": "recorded >= 0",
+        "reasoning": "reasoning > 0",
     }
     sums = ", ".join(f"total({condition})" for condition in asked.values())
     (row,) = db.execute(f"SELECT {sums} FROM line").fetchall()
@@ -170,9 +200,11 @@ def _messages(rule: Rule) -> tuple[str, tuple[Any, ...]]:
     where, values = _lines(rule)
     key = KEYS[rule.key]
     write_5m, write_1h = _WRITES[rule.writes]
+    given = "input + cache_write" if rule.writes == "input" else "input"
+    output = "output - reasoning" if rule.reasoning == "dropped" else "output"
     shown = (
-        f"model, tier, speed, geo, ts, input, output, cache_read, {write_5m} AS write_5m, {write_1h} AS write_1h,"
-        f" {'searches' if rule.searches else '0'} AS searches, recorded"
+        f"model, tier, speed, geo, ts, {given} AS input, {output} AS output, cache_read, {write_5m} AS write_5m,"
+        f" {write_1h} AS write_1h, {'searches' if rule.searches else '0'} AS searches, recorded, reasoning"
     )
     if rule.key == "line":
         return f"SELECT {shown} FROM line WHERE {where}", values
@@ -213,7 +245,19 @@ def _lines(rule: Rule) -> tuple[str, tuple[Any, ...]]:
         terms.append("beside = 0")
     if not rule.synthetic:
         terms.append("synthetic = 0")
+    if rule.key == "message":
+        terms.append("message <> ''")
+    terms.append(f"(repeats IN ({_listed({'', *rule.repeats})})" + f"{_or_orphans(rule)})")
     return " AND ".join(terms), tuple(values)
+
+
+def _or_orphans(rule: Rule) -> str:
+    return f" OR orphan = 1 AND repeats IN ({_listed(rule.orphans)})" if rule.orphans else ""
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Names that clients' folders give to repetitions, as SQL."""
+    return ", ".join(f"'{name}'" for name in sorted(names))
 
 
 def _priced(rule: Rule, now: int) -> str:
@@ -226,7 +270,7 @@ def _priced(rule: Rule, now: int) -> str:
     exact = " + ".join(f"t.{name} * r.{name}" for name in (*classes, "searches"))
     millionths = f"sum(({exact} + {SCALE // 2}) / {SCALE})" if rule.rounded else "NULL"
     return (
-        f"SELECT r.id, t.recorded >= 0, count(*), sum(max(t.recorded, 0)), {millionths},"
+        f"SELECT r.id, t.recorded >= 0, count(*), sum(max(t.recorded, 0)), {millionths}, sum(t.reasoning),"
         f" {', '.join(f'sum(t.{name})' for name in (*classes, 'searches'))}, {over}"
         " FROM told t CROSS JOIN rate r ON r.model = t.model AND r.tier = t.tier AND r.speed = t.speed AND r.geo = t.geo"
         f" AND {ts} >= r.since AND {ts} < r.until AND {sized} GROUP BY 1, 2"
