@@ -49,7 +49,9 @@ def test_projects_add_up_to_the_sessions(store: Hansard) -> None:
     everything = store.sessions(limit=None).sessions
     projects = store.projects()
     assert sum(project.sessions for project in projects) == len(everything)
-    assert sum(project.output_tokens for project in projects) == sum(session.output_tokens for session in everything)
+    assert sum(project.output_tokens or 0 for project in projects) == sum(
+        session.output_tokens or 0 for session in everything
+    )
     assert not [project for project in projects if "/.claude/worktrees/" in project.project]
 
 

@@ -104,10 +104,7 @@ def figures(h: Hansard) -> dict[str, dict[str, Any]]:
         },
         "tokens": {
             "usage": usage.tokens,
-            "sessions": sum(
-                item.input_tokens + item.output_tokens + item.cache_read_tokens + item.cache_write_tokens
-                for item in sessions
-            ),
+            "sessions": sum(item.tokens or 0 for item in sessions),
         },
         "cost": {
             "usage": usage.cost_usd or 0,

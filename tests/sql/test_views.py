@@ -133,7 +133,7 @@ def test_turns_use_what_messages_used(h: Hansard) -> None:
         if any(start <= row["byte_offset"] < end for start, end in threads[row["transcript"]])
     ]
     assert sum(turn["cost_usd"] or 0 for turn in turns) == sum(row["cost_usd"] or 0 for row in inside)
-    assert sum(turn["output_tokens"] for turn in turns) == sum(row["output_tokens"] for row in inside)
+    assert sum(turn["output_tokens"] or 0 for turn in turns) == sum(row["output_tokens"] for row in inside)
 
 
 def test_messages_that_are_no_copies_are_distinct(h: Hansard) -> None:

@@ -18,7 +18,8 @@ from hansard.config import Settings
 from hansard.engine import Hansard
 from hansard.mcp.server import Server
 from hansard.mcp.store import Repository, Store
-from hansard.render.format import prompt_counts, session_counts
+from hansard.model.ledger import Unrecorded
+from hansard.render.format import listed_cost, prompt_counts, session_cost, session_counts
 from tests.mcp.conftest import Call, caller
 from tests.recordings import History
 from tests.web.elements import read
@@ -43,6 +44,11 @@ class FrontEnds(NamedTuple):
         """What a command prints."""
         where = ["--home", self.running.settings.home, "--no-sync"]
         return CliRunner().invoke(command, [*arguments, *where], catch_exceptions=False).stdout
+
+    def refusal(self, *arguments: str) -> str:
+        """What a command says where it has no answer."""
+        where = ["--home", self.running.settings.home, "--no-sync"]
+        return CliRunner().invoke(command, [*arguments, *where], catch_exceptions=False).stderr
 
     def json(self, *arguments: str) -> Any:
         """The same for programs."""
@@ -152,6 +158,60 @@ def test_messages_and_money_of_each_session_and_project(ends: FrontEnds) -> None
         spent = of_projects.get(project.project or None)
         assert project.messages == messages[project.project]
         assert (project.cost_usd or 0) == (spent.cost_usd or 0 if spent else 0)
+
+
+def test_usage_that_is_not_recorded_is_null_everywhere(ends: FrontEnds) -> None:
+    names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost_usd")
+    silent = {one.session_id: one for one in ends.h.sessions(limit=None, debris=True).sessions if one.has_no_usage}
+    columns = f"SELECT session_id, {', '.join(names)} FROM sessions"
+    answers: dict[str, list[Any]] = {
+        "cli": ends.json("sessions", "--all", "-n", "0")["sessions"],
+        "api": ends.client.get("/api/sessions?limit=200").json()["sessions"],
+        "sql": [dict(zip(("session_id", *names), row, strict=True)) for row in ends.h.sql(columns, limit=None).rows],
+    }
+    for name, listed in answers.items():
+        shown = {one["session_id"] for one in listed if all(one[field] is None for field in names)}
+        assert shown == {one["session_id"] for one in listed} & silent.keys(), name
+    rows = ends.mcp("sessions", scope="all", limit=50)["sessions"]
+    for row in rows:
+        session = ends.h.session(row["session"])
+        assert not (session.has_no_usage and row.get("cost_usd"))
+    for session in list(silent.values())[:5]:
+        assert (session.tokens, session.cost_usd, listed_cost(session)) == (None, None, "-")
+        assert session_cost(session) == "tokens not recorded"
+        assert f"not recorded by {session.client}" in ends.client.get(f"/sessions/{session.session_id}").text
+        assert "recorded no usage for this session" in ends.refusal("explain", session.session_id)
+    report = ends.h.usage(by="client")
+    if not silent:
+        assert report.unrecorded is None
+        return
+    clients = {session.client for session in silent.values()}
+    assert report.unrecorded == Unrecorded(
+        len(silent), sum(session.messages for session in silent.values()), tuple(sorted(clients))
+    )
+    words = report.unrecorded.words
+    assert any(note.startswith(words) for note in report.pricing.notes)
+    assert ends.json("usage", "--by", "client")["unrecorded"]["sessions"] == len(silent)
+    assert ends.client.get("/api/usage?by=client").json()["unrecorded"]["sessions"] == len(silent)
+    assert words in " ".join(ends.run("usage", "--by", "client").split())
+    assert words in read(ends.client.get("/usage?by=client&since=2000-01-01").text).text
+    assert words[1:] in ends.mcp("usage", scope="all")["more"]
+
+
+def test_a_client_without_usage_costs_nothing_known(ends: FrontEnds) -> None:
+    reported = {row.key["client"] for row in ends.h.usage(by="client").rows}
+    for client in {session.client for session in ends.h.sessions(limit=None).sessions} - reported:
+        assert all(project.has_no_usage for project in ends.h.projects(text=f"client:{client}"))
+        assert all(
+            group.tokens is None for group in ends.h.session_groups(query=f"client:{client}", by="project").groups
+        )
+        assert "$" not in ends.run("projects", f"client:{client}")
+        assert ends.h.usage(query=f"client:{client}", by="total").totals.cost_usd is None
+        assert "no usage is recorded" in ends.refusal("usage", f"client:{client}")
+        of_client = "SELECT session_id FROM sessions WHERE client = $client"
+        turns = f"SELECT sum(cost_usd), sum(output_tokens) FROM turns WHERE session_id IN ({of_client})"
+        (row,) = ends.h.sql(turns, parameters={"client": client}).rows
+        assert tuple(row) == (None, None)
 
 
 def test_tool_calls(ends: FrontEnds) -> None:

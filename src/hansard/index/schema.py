@@ -86,3 +86,18 @@ def text_tables() -> str:
 def _read(name: str) -> str:
     with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
         return file.read()
+
+
+NO_USAGE = "(messages > 0 AND api_messages = 0)"
+"""A condition over `sessions`: the model answered, and the client recorded no usage."""
+TOKEN_COLUMNS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+
+
+def recorded(value: str, table: str = "") -> str:
+    """A figure of a session; null if its client recorded no usage, since 0 would say that nothing was used."""
+    return f"CASE WHEN {table}messages > 0 AND {table}api_messages = 0 THEN NULL ELSE {value} END"
+
+
+def recorded_sum(value: str, table: str = "") -> str:
+    """The sum of a figure over sessions; null if usage is recorded for none in which the model answered."""
+    return f"CASE WHEN sum({table}messages) > 0 AND sum({table}api_messages) = 0 THEN NULL ELSE sum({value}) END"

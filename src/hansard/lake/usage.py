@@ -65,6 +65,9 @@ class LakeLedger(Ledger):
             found.setdefault(key_of(row), Sums()).add(number, row[recorded], row[count:])
         return found
 
+    def unrecorded(self) -> None:
+        """A lake's conditions are about messages with usage only."""
+
     def _without_rate(self, model: str) -> int:
         """A rate for messages of which machines know parts, so that none has a price for the whole."""
         number = self._unpriced.get(model)

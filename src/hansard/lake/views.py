@@ -6,9 +6,10 @@ it count, and those of the others are copies. Every view has the machine and the
 
 from __future__ import annotations
 
-from hansard.index.schema import QUARTER
+from hansard.index.schema import QUARTER, TOKEN_COLUMNS, recorded_sum
 from hansard.lake.relations import RISK_COLUMNS
 from hansard.sql.merging import (
+    NO_USAGE,
     RATE_OF_LINE,
     SESSION_FIGURES,
     TOOL,
@@ -77,7 +78,10 @@ FROM charges GROUP BY session_id"""
 _COSTS = """
 SELECT session_id, sum(cost_usd) AS cost_usd, CAST(count(CASE WHEN cost_usd IS NULL THEN 1 END) AS BIGINT) AS unpriced_messages
 FROM usage GROUP BY session_id"""
-_FROM_USAGE = {**SESSION_FIGURES, "cost_usd": "CASE WHEN u.api_messages IS NULL THEN 0 ELSE k.cost_usd END"}
+_FROM_USAGE = {
+    **SESSION_FIGURES,
+    "cost_usd": f"CASE WHEN {NO_USAGE} THEN NULL WHEN u.api_messages IS NULL THEN 0 ELSE k.cost_usd END",
+}
 
 
 def _columns(view: str, alias: str, others: dict[str, str] | None = None) -> str:
@@ -112,10 +116,7 @@ def _of_machine(view: str) -> str:
     return f"SELECT x.machine, x.person, {_columns(view, 'x')} FROM pushed_{view} x"
 
 
-_SUMMED = ", ".join(
-    f"sum(s.{name}) AS {name}"
-    for name in "input_tokens output_tokens cache_read_tokens cache_write_tokens api_messages".split()
-)
+_SUMMED = ", ".join(f"{recorded_sum('s.' + name, 's.')} AS {name}" for name in (*TOKEN_COLUMNS, "api_messages"))
 VIEWS_SQL = {
     "session_homes": session_homes("pushed_sessions", "pushed_transcripts"),
     "session_places": (
@@ -151,7 +152,7 @@ VIEWS_SQL = {
     "prompts": _marked("prompts"),
     "projects": (
         "SELECT s.project, sum(CASE WHEN s.is_empty THEN 0 ELSE 1 END) AS sessions, min(s.started_at) AS first_at, max(s.ended_at) AS last_at,"
-        f" {_SUMMED}, CASE WHEN sum(s.api_messages) = 0 THEN 0 ELSE sum(CASE WHEN s.api_messages > 0 THEN s.cost_usd END) END AS cost_usd"
+        f" {_SUMMED}, CASE WHEN sum(s.api_messages + s.messages) = 0 THEN 0 ELSE sum(CASE WHEN s.api_messages > 0 THEN s.cost_usd END) END AS cost_usd"
         " FROM sessions s GROUP BY s.project HAVING sum(CASE WHEN s.is_empty THEN 0 ELSE 1 END) > 0"
     ),
     "links": _of_home("links", "source"),

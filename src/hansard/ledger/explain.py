@@ -350,7 +350,7 @@ def _session(ledger: Ledger, name: str) -> str:
     from hansard.query.sessions import find_session
 
     try:
-        return find_session(ledger.reader, name).session_id
+        session = find_session(ledger.reader, name)
     except NotFound as error:
         if name.startswith("@"):
             raise
@@ -358,6 +358,9 @@ def _session(ledger: Ledger, name: str) -> str:
             f"nothing matches {name!r}: give a session (the beginning of its id, words of its title, @last), a time as"
             f" reports show it ({_FORMS}), a message's id or a line's uuid; or name a row of a report with --by"
         ) from error
+    if session.has_no_usage:
+        raise NotFound(f"{session.client} recorded no usage for this session")
+    return session.session_id
 
 
 def _row(ledger: Ledger, by: tuple[str, ...], values: RowKey) -> Target:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from hansard.errors import UsageError
-from hansard.index.schema import QUARTER, RATE_OF_CALL
+from hansard.index.schema import NO_USAGE, QUARTER, RATE_OF_CALL
 from hansard.ledger.dimensions import Dimension, Dimensions
 from hansard.model.calendar import find_zone
-from hansard.model.ledger import Pricing, Rate, UsageReport, UsageRow, Work
+from hansard.model.ledger import Pricing, Rate, Unrecorded, UsageReport, UsageRow, Work
 from hansard.model.requests import MODES, USAGE_SORTS, LedgerRequest, UsageRequest
 from hansard.model.tools import CLAUDE_CODE
 from hansard.pricing.cost import SUMS, Sums, data_of, rates_of
@@ -89,6 +89,7 @@ class Ledger:
         self.now = request.now or datetime.now(UTC)
         self.rates: dict[int, Rate] = rates_of(reader.rows)
         self.query = report_query(request)
+        self._sessions = sessions
         self.selection = self._select(sessions)
         self._commits = commits
         self._groups = groups
@@ -130,11 +131,32 @@ class Ledger:
             sums.add(row[rate], row[count - 1], row[count:])
         return found
 
-    def pricing(self, totals: UsageRow) -> Pricing:
+    def pricing(self, totals: UsageRow, unrecorded: Unrecorded | None = None) -> Pricing:
         """The prices used, and what is uncertain about the sums."""
-        return Pricing(self.price_data(), self.mode, tuple(self._notes(totals)))
+        return Pricing(self.price_data(), self.mode, tuple(self._notes(totals, unrecorded)))
 
-    def _notes(self, totals: UsageRow) -> list[str]:
+    def unrecorded(self) -> Unrecorded | None:
+        """The selected sessions whose clients recorded no usage."""
+        from hansard.query.sessions import where_sessions
+
+        # First what few sessions have: the rest of the condition may read the records of each.
+        where, values = where_sessions(self.reader, self.query, debris=True)
+        if self._sessions is not None:
+            where += " AND session_id IN (SELECT value FROM json_each(?))"
+            values.append(to_json(self._sessions))
+        found = [
+            Unrecorded(sessions, messages, (client,))
+            for client, sessions, messages in self.reader.rows(
+                "SELECT client, count(*), sum(messages) FROM"
+                f" (SELECT * FROM sessions WHERE {NO_USAGE}) sessions WHERE {where} GROUP BY client ORDER BY client",
+                tuple(values),
+            )
+        ]
+        clients = tuple(client for part in found for client in part.clients)
+        messages = sum(part.messages for part in found)
+        return Unrecorded(sum(part.sessions for part in found), messages, clients) if found else None
+
+    def _notes(self, totals: UsageRow, unrecorded: Unrecorded | None) -> list[str]:
         notes = []
         if totals.lower_bound_messages:
             notes.append(
@@ -155,6 +177,10 @@ class Ledger:
             )
         if totals.recorded_messages:
             notes.append(f"{_messages(totals.recorded_messages)} at the cost recorded by the client")
+        if unrecorded is not None:
+            notes.append(
+                f"{unrecorded.words}; these figures do not include {'it' if unrecorded.sessions == 1 else 'them'}"
+            )
         return notes
 
     def rate_notes(self, used: set[int]) -> list[str]:
@@ -221,9 +247,13 @@ def count_activity(reader: Reader, since: datetime | None, until: datetime | Non
     """How much happened between two times, and what it cost."""
     from hansard.query import activity
 
-    used = total(reader, since=since, until=until).totals
+    report = total(reader, since=since, until=until)
+    used = report.totals
+    found = activity.count_activity(reader, since, until)
+    if report.unrecorded is not None and not used.api_messages:
+        found = replace(found, input_tokens=None, output_tokens=None, cache_read_tokens=None, cache_write_tokens=None)
     return replace(
-        activity.count_activity(reader, since, until),
+        found,
         cost_usd=used.cost_usd,
         lower_bound_messages=used.lower_bound_messages,
         unpriced_messages=used.unpriced_messages,
@@ -264,7 +294,10 @@ def make_report(ledger: Ledger, request: UsageRequest) -> UsageReport:
     totals = whole.row({}, {}, ledger.rates, ledger.mode)
     if request.work or "tool" in names:
         rows, totals = add_work(ledger, dimensions, rows, totals, idle=request.work)
-    pricing = ledger.pricing(totals)
+    unrecorded = ledger.unrecorded()
+    if unrecorded is not None and not totals.api_messages:
+        totals = replace(totals, cost_usd=None, cache_saved_usd=None, cache_extra_usd=None)
+    pricing = ledger.pricing(totals, unrecorded)
     used = {rate for rate, has_recorded in whole.groups if ledger.mode == "calculate" or not has_recorded}
     if ledger.mode != "recorded":
         pricing = replace(pricing, notes=(*pricing.notes, *ledger.rate_notes(used)))
@@ -276,6 +309,7 @@ def make_report(ledger: Ledger, request: UsageRequest) -> UsageReport:
         rows=tuple(_sorted(rows, dimensions, request.sort, request.ascending)),
         totals=totals,
         pricing=pricing,
+        unrecorded=unrecorded,
     )
 
 

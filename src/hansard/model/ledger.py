@@ -158,6 +158,21 @@ class UsageRow(Struct, frozen=True):
         return flat
 
 
+class Unrecorded(Struct, frozen=True):
+    """What a report leaves out, because its clients recorded no usage."""
+
+    sessions: int
+    messages: int  # answers of the model
+    clients: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """A sentence about it."""
+        sessions = "1 session" if self.sessions == 1 else f"{self.sessions:,} sessions"
+        messages = "1 message" if self.messages == 1 else f"{self.messages:,} messages"
+        return f"no usage is recorded for {sessions} of {', '.join(self.clients)} ({messages})"
+
+
 class UsageReport(Struct, frozen=True):
     """Rows that add up to the totals, with their dimensions and prices."""
 
@@ -168,6 +183,7 @@ class UsageReport(Struct, frozen=True):
     rows: tuple[UsageRow, ...]
     totals: UsageRow
     pricing: Pricing
+    unrecorded: Unrecorded | None = None  # None: usage is recorded for every session in which the model answered
 
 
 class BillingBlock(Struct, frozen=True):

@@ -8,6 +8,13 @@ from hansard.model.fields import PlainDecimal, Timestamp
 from hansard.model.tools import CLAUDE_CODE
 
 
+def all_tokens(counted: Session | Project | Activity) -> int | None:
+    """Tokens of all classes; None if no usage is recorded."""
+    classes = (counted.input_tokens, counted.output_tokens, counted.cache_read_tokens, counted.cache_write_tokens)
+    known = [count for count in classes if count is not None]
+    return sum(known) if known else None
+
+
 class Session(Struct, frozen=True):
     """One session: its main transcript and the subagents it started."""
 
@@ -32,10 +39,10 @@ class Session(Struct, frozen=True):
     lines_added: int
     lines_removed: int
     models: tuple[str, ...]
-    input_tokens: int
-    output_tokens: int
-    cache_read_tokens: int
-    cache_write_tokens: int
+    input_tokens: int | None  # None, like the next three and the cost: the client recorded no usage
+    output_tokens: int | None
+    cache_read_tokens: int | None
+    cache_write_tokens: int | None
     api_messages: int  # counted once across all sessions: a fork owns only what it added
     lower_bound_messages: int
     cost_usd: PlainDecimal | None  # of what has a price; None if nothing has
@@ -61,13 +68,13 @@ class Session(Struct, frozen=True):
     pinned_messages: tuple[str, ...] = ()  # their uuids
 
     @property
-    def tokens(self) -> int:
-        return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
+    def tokens(self) -> int | None:
+        return all_tokens(self)
 
     @property
     def has_no_usage(self) -> bool:
-        """Whether no tokens are recorded, as by many clients; Claude Code records those of every answer."""
-        return not self.api_messages and bool(self.other_client)
+        """Whether the model answered and no tokens are recorded, as by many clients; Claude Code records those of every answer."""
+        return self.messages > 0 and not self.api_messages
 
     @property
     def other_client(self) -> str:
@@ -166,7 +173,7 @@ class SessionGroup(Struct, frozen=True):
     messages: int
     tool_calls: int
     errors: int
-    tokens: int
+    tokens: int | None  # None: no usage is recorded
     files_changed: int
     lines_added: int
     lines_removed: int
@@ -195,10 +202,10 @@ class Project(Struct, frozen=True):
     prompts: int
     messages: int
     tool_calls: int
-    input_tokens: int
-    output_tokens: int
-    cache_read_tokens: int
-    cache_write_tokens: int
+    input_tokens: int | None  # None: no usage is recorded, like the next three and the cost
+    output_tokens: int | None
+    cache_read_tokens: int | None
+    cache_write_tokens: int | None
     files_changed: int
     lines_added: int
     lines_removed: int
@@ -210,6 +217,11 @@ class Project(Struct, frozen=True):
     lower_bound_messages: int = 0
     unpriced_models: tuple[str, ...] = ()  # their usage is not in cost_usd
 
+    @property
+    def has_no_usage(self) -> bool:
+        """Whether the model answered and no tokens are recorded."""
+        return all_tokens(self) is None
+
 
 class Activity(Struct, frozen=True):
     """What happened in a period."""
@@ -219,13 +231,18 @@ class Activity(Struct, frozen=True):
     prompts: int
     messages: int
     tool_calls: int
-    input_tokens: int
-    output_tokens: int
-    cache_read_tokens: int
-    cache_write_tokens: int
+    input_tokens: int | None  # None: no usage is recorded, like the next three and the cost
+    output_tokens: int | None
+    cache_read_tokens: int | None
+    cache_write_tokens: int | None
     cost_usd: PlainDecimal | None = None  # of what has a price; None if nothing has
     lower_bound_messages: int = 0  # their output tokens are only lower bounds
     unpriced_messages: int = 0  # not in any cost
+
+    @property
+    def has_no_usage(self) -> bool:
+        """Whether the model answered and no tokens are recorded."""
+        return all_tokens(self) is None
 
 
 class Related(Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hansard.index.schema import SNAPSHOT_TEXT
+from hansard.index.schema import SNAPSHOT_TEXT, recorded
 from hansard.index.text_tags import ASIDE, ERROR, IMAGE, kind_mark, tool_mark
 from hansard.index.tokens import fold_text
 from hansard.model.names import follow_moves
@@ -316,7 +316,7 @@ MEANINGS: dict[str, Meaning] = {
         session_ids=lambda _, __: Condition("SELECT session_id FROM remarks WHERE kind = 'pin' AND value <> ''")
     ),
     "cost": Meaning(session=_amount(COST)),
-    "tokens": Meaning(session=_amount(ALL_TOKENS)),
+    "tokens": Meaning(session=_amount(recorded(ALL_TOKENS))),
 }
 """The meaning of every field; `is:` and `has:` have one per value."""
 

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any, NamedTuple
 
 from hansard.errors import UsageError
+from hansard.index.schema import NO_USAGE, recorded_sum
 from hansard.model.requests import SessionGroupsRequest
 from hansard.model.sessions import SessionGroup, SessionGroups
 from hansard.model.time import from_milliseconds, moment_at
@@ -21,8 +22,8 @@ from hansard.storage.sqlite import from_json, to_json
 GROUPS = ("project", "day")
 _SUMS = (
     f"{once('prompts')}, sum(messages), {once('calls')}, {once('errors')},"
-    f" sum({ALL_TOKENS}), {once('files')}, {once('added')}, {once('removed')}, sum(api_messages),"
-    " sum(lower_bound_messages) > 0 OR sum(json_array_length(c.unpriced_models)) > 0, json_group_array(c.cost_usd)"
+    f" {recorded_sum(ALL_TOKENS)}, {once('files')}, {once('added')}, {once('removed')}, sum(messages + api_messages),"
+    f" sum({NO_USAGE}) > 0 OR sum(lower_bound_messages) > 0 OR sum(json_array_length(c.unpriced_models)) > 0, json_group_array(c.cost_usd)"
 )
 _DATED = "ended_at BETWEEN 100000000 AND 253300000000000"  # within the range of every calendar
 
@@ -54,11 +55,11 @@ def list_groups(reader: Reader, request: SessionGroupsRequest) -> SessionGroups:
 
 def _shown(reader: Reader, request: SessionGroupsRequest, group: _Group) -> SessionGroup:
     among = Condition("session_id IN (SELECT value FROM json_each(?))", (to_json(group.ids),))
-    *sums, api_messages, is_lower_bound, costs = reader.one(
+    *sums, messages, is_lower_bound, costs = reader.one(
         f"SELECT {_SUMS} FROM sessions LEFT JOIN session_costs c USING (session_id) {REPEATED} WHERE {among.sql}",
         (find_repeated_work(reader), *among.values),
     )
-    cost = together(from_json(costs), messages=api_messages)
+    cost = together(from_json(costs), messages=messages)
     last_at = from_milliseconds(-group.age) if group.age else None
     sessions, next_cursor = in_order(reader, *among, sort=request.sort, ascending=request.ascending, limit=request.each)
     made: Any = (

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import Ambiguous, NotFound, UsageError
+from hansard.index.schema import NO_USAGE, TOKEN_COLUMNS, recorded, recorded_sum
 from hansard.model.names import is_handle, shown_id
 from hansard.model.requests import Dated
 from hansard.model.sessions import Project, Remarks, Session, SessionPage, Tagged
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from hansard.query.reader import Reader
 
 COST = (
-    "CASE WHEN api_messages = 0 THEN 0 ELSE"
+    f"CASE WHEN {NO_USAGE} THEN NULL WHEN api_messages = 0 THEN 0 ELSE"
     " (SELECT CAST(c.cost_usd AS REAL) FROM session_costs c WHERE c.session_id = sessions.session_id) END"
 )
 """The cost of a session, over `sessions`, for filtering and sorting. The exact amount is text in `session_costs`."""
@@ -50,7 +51,7 @@ _TEXT_SORTS = frozenset({"title", "project"})
 _COLUMNS = (
     "session_id, project, title, title_source, first_prompt, started_at, ended_at, prompts, commands, messages, tool_calls,"
     " tool_errors, api_errors, agents, compactions, hooks, images, files_changed, lines_added, lines_removed, models,"
-    " input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, api_messages, lower_bound_messages, source_state,"
+    f" {', '.join(map(recorded, TOKEN_COLUMNS))}, api_messages, lower_bound_messages, source_state,"
     " cwd, branch, branches, version, versions, root, project_dir, transcripts, bytes, issues, debris, team, pull_requests,"
     " (SELECT c.cost_usd FROM session_costs c WHERE c.session_id = sessions.session_id),"
     " (SELECT c.unpriced_models FROM session_costs c WHERE c.session_id = sessions.session_id),"
@@ -242,8 +243,8 @@ def _session(row: Any) -> Session:
 def _cost(row: Any) -> Decimal | None:
     from decimal import Decimal
 
-    # A session without requests cost nothing; without a price, the cost is unknown.
-    return Decimal(row[41]) if row[41] is not None else None if row[25] else Decimal(0)
+    # A session without answers cost nothing; without a price or recorded usage, the cost is unknown.
+    return Decimal(row[41]) if row[41] is not None else None if row[9] or row[25] else Decimal(0)
 
 
 def find_session(reader: Reader, name: str, folder: str | None = None) -> Session:
@@ -325,10 +326,10 @@ def list_projects(reader: Reader, request: ProjectsRequest) -> list[Project]:
     # Empty sessions may have cost money: they do not count as sessions, but their messages do, as in reports.
     where, values = where_sessions(reader, query_of(wanted, fields), debris=True)
     rows = reader.rows(
-        f"SELECT project, sum(debris = 0), {once('prompts')}, sum(messages), {once('calls')}, sum(input_tokens), sum(output_tokens),"
-        f" sum(cache_read_tokens), sum(cache_write_tokens), {once('files')}, {once('added')}, {once('removed')},"
+        f"SELECT project, sum(debris = 0), {once('prompts')}, sum(messages), {once('calls')},"
+        f" {', '.join(recorded_sum(name) for name in TOKEN_COLUMNS)}, {once('files')}, {once('added')}, {once('removed')},"
         " min(started_at), max(ended_at), json_group_array(DISTINCT project_dir), sum(source_state = 'live' AND debris = 0),"
-        " json_group_array((SELECT c.cost_usd FROM session_costs c WHERE c.session_id = sessions.session_id)), sum(api_messages),"
+        " json_group_array((SELECT c.cost_usd FROM session_costs c WHERE c.session_id = sessions.session_id)), sum(messages + api_messages),"
         " sum(lower_bound_messages), json_group_array((SELECT c.unpriced_models FROM session_costs c WHERE c.session_id = sessions.session_id))"
         f" FROM sessions {REPEATED} WHERE {where} GROUP BY project HAVING sum(debris = 0) ORDER BY max(ended_at) DESC, project",
         (find_repeated_work(reader), *values),
@@ -354,7 +355,7 @@ def _project(row: Any, name: str) -> Project:
 
 
 def together(costs: Iterable[str | None], *, messages: int) -> Decimal | None:
-    """The total cost of several sessions; None if they made requests and none has a price."""
+    """The total cost of several sessions; None if the model answered and nothing has a price."""
     from decimal import Decimal, localcontext
 
     known = [Decimal(cost) for cost in costs if cost is not None]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hansard.model.files import Problem, UnreadHistory
     from hansard.model.ledger import Budget, Tokens, UsageRow
     from hansard.model.search import PromptPage
-    from hansard.model.sessions import Session
+    from hansard.model.sessions import Session, SessionGroup
     from hansard.model.threads import Agent
     from hansard.thread.structure import Neighbour, OutlineTurn
 
@@ -365,13 +365,22 @@ def listed_cost(session: Session) -> str:
     return cost(session.cost_usd, lower_bound=session.lower_bound_messages > 0, unpriced=bool(session.unpriced_models))
 
 
+def group_cost(group: SessionGroup) -> str:
+    """The cost of a group of sessions, with its mark; a dash if no usage is recorded."""
+    if group.tokens is None:
+        return "-"
+    return cost(group.cost_usd, lower_bound=group.is_lower_bound, unpriced=False)
+
+
 def attributed_cost(work: RecordedEdit | BlameReport | CommitReport | Contribution | Commit | CommitPage) -> str:
     """The cost of lines or commits, with its mark."""
     return cost(work.cost_usd, lower_bound=work.is_lower_bound, unpriced=False)
 
 
 def row_cost(row: UsageRow) -> str:
-    """The cost of a row, with its mark."""
+    """The cost of a row, with its mark; a dash if no usage is recorded."""
+    if row.cost_usd is None and not row.api_messages:
+        return "-"
     return cost(row.cost_usd, lower_bound=row.is_lower_bound, unpriced=row.unpriced_messages > 0)
 
 

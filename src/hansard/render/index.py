@@ -129,12 +129,13 @@ def index_page(
 
 
 def _totals(sessions: Sequence[Session], zone: tzinfo) -> str:
-    tokens = sum(session.tokens for session in sessions)
+    known = [session.tokens for session in sessions if session.tokens is not None]
+    tokens = sum(known)
     facts = [
         (many(len(sessions), "session"), ""),
         (many(len({session.project for session in sessions}), "project"), ""),
         (many(sum(session.prompts for session in sessions), "prompt"), ""),
-        (f"{short(tokens)} tokens", f"{tokens:,} tokens"),
+        (f"{short(tokens)} tokens", f"{tokens:,} tokens") if known else ("tokens not recorded", ""),
         (_cost(sessions) or "no price known", ""),
     ]
     times = sorted(
@@ -178,7 +179,8 @@ def _row(entry: SessionLink, zone: tzinfo) -> str:
     facts = [many(session.prompts, "prompt"), many(session.tool_calls, "tool call")]
     if session.started_at is not None and ended is not None and ended > session.started_at:
         facts.append(timedelta_text(ended - session.started_at))
-    facts += [f"{short(session.tokens)} tokens", ", ".join(map(model_name, session.models[:3]))]
+    facts.append("tokens not recorded" if session.tokens is None else f"{short(session.tokens)} tokens")
+    facts += [", ".join(map(model_name, session.models[:3]))]
     when = ""
     if ended is not None:
         when = f'<time datetime="{machine(ended)}">{_when(ended, zone)}</time>'
@@ -186,7 +188,7 @@ def _row(entry: SessionLink, zone: tzinfo) -> str:
     marks = "".join(f'<span class="badge">{one_line(mark, 40)}</span>' for mark in marks_of(session))
     return (
         f'<li class="session" data-at="{ended.timestamp() if ended else 0:.0f}" data-cost="{session.cost_usd or 0:f}"'
-        f' data-tokens="{session.tokens}" data-prompts="{session.prompts}" data-project="{one_line(session.project, 200)}">'
+        f' data-tokens="{session.tokens or 0}" data-prompts="{session.prompts}" data-project="{one_line(session.project, 200)}">'
         f'<a href="{escaped(entry.href)}" dir="auto">{one_line(title_of(session), 140)}</a>'
         f'<span class="facts">{marks}{when}{"".join(f"<span>{escaped(fact)}</span>" for fact in facts if fact)}</span>'
         f'<span class="cost">{escaped(cost)}</span></li>'

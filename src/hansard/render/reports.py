@@ -15,7 +15,7 @@ from hansard.render.text import one_line, short_id
 
 if TYPE_CHECKING:
     from hansard.model.calendar import Zone
-    from hansard.model.ledger import BillingBlock, PriceData, Pricing, Rate, UsageRow, Work
+    from hansard.model.ledger import BillingBlock, PriceData, Pricing, Rate, UsageReport, UsageRow, Work
     from hansard.render.format import ProjectNames
 
 
@@ -24,6 +24,11 @@ PERIODS = {"day": "today", "week": "this week", "month": "this month", "session"
 
 
 # -- prices and marks
+
+
+def nothing_found(report: UsageReport) -> str:
+    """Why a report has no rows."""
+    return "no usage matches" if report.unrecorded is None else report.unrecorded.words
 
 
 def data_words(data: PriceData) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from hansard.index.schema import TOKEN_COLUMNS
 from hansard.sql.view import Column, Type, View, columns_of
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
@@ -41,12 +42,12 @@ PROMPT = f"u.input_tokens + u.cache_read_tokens + {WRITTEN}"
 RATE_OF_LINE = f"""r.model = u.model AND r.service_tier = u.service_tier AND r.speed = u.speed AND r.inference_geo = u.inference_geo
     AND u.ts >= r.since AND u.ts < r.until AND {PROMPT} > r.above AND {PROMPT} <= r.upto"""
 """Whether a row `r` of `RATES` applies to a merged row `u`, whose `ts` is `at` in milliseconds, 0 if unknown."""
+NO_USAGE = "u.api_messages IS NULL AND x.messages > x.api_messages"
+"""Whether the model answered in a session `x`, and its client recorded no usage."""
 SESSION_FIGURES = {
     "messages": "coalesce(u.api_messages, 0) + x.messages - x.api_messages",
-    **{
-        name: f"coalesce(u.{name}, 0)"
-        for name in "input_tokens output_tokens cache_read_tokens cache_write_tokens api_messages lower_bound_messages".split()
-    },
+    **{name: f"CASE WHEN {NO_USAGE} THEN NULL ELSE coalesce(u.{name}, 0) END" for name in TOKEN_COLUMNS},
+    **{name: f"coalesce(u.{name}, 0)" for name in ("api_messages", "lower_bound_messages")},
 }
 """Columns of a session `x` that come from the merged messages, of which `u` are the sums."""
 USAGE_LINES = View(

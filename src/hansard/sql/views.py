@@ -11,7 +11,7 @@ Five names that the SELECTs use are not in the index; `hansard.sql.provided` pro
 from __future__ import annotations
 
 from hansard.clients.usage import REPEATED_LINE
-from hansard.index.schema import RATE_APPLIES, WRITTEN_5M
+from hansard.index.schema import NO_USAGE, RATE_APPLIES, WRITTEN_5M, recorded, recorded_sum
 from hansard.query.transcripts import AGENT_OF_CALL, SHOWN_RECORD
 from hansard.sql.view import FROM_TRANSCRIPTS, Column, View, columns_of, places, scanned
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
@@ -83,17 +83,22 @@ SESSIONS = View(
         ("lines_added", "integer", "s.lines_added", ""),
         ("lines_removed", "integer", "s.lines_removed", ""),
         ("models", "text", "s.models", "JSON list"),
-        ("input_tokens", "integer", "s.input_tokens", "of messages that count for this session, like what follows"),
-        ("output_tokens", "integer", "s.output_tokens", ""),
-        ("cache_read_tokens", "integer", "s.cache_read_tokens", ""),
-        ("cache_write_tokens", "integer", "s.cache_write_tokens", ""),
+        (
+            "input_tokens",
+            "integer",
+            recorded("s.input_tokens", "s."),
+            "of messages that count for this session, like what follows; null if the client recorded no usage",
+        ),
+        ("output_tokens", "integer", recorded("s.output_tokens", "s."), ""),
+        ("cache_read_tokens", "integer", recorded("s.cache_read_tokens", "s."), ""),
+        ("cache_write_tokens", "integer", recorded("s.cache_write_tokens", "s."), ""),
         ("api_messages", "integer", "s.api_messages", "each counted once over all sessions"),
         ("lower_bound_messages", "integer", "s.lower_bound_messages", "of these, how many have no final usage record"),
         (
             "cost_usd",
             "money",
-            "coalesce(c.cost_usd, iif(s.api_messages = 0, '0', NULL))",
-            "null where nothing has a price",
+            "coalesce(c.cost_usd, iif(s.api_messages + s.messages = 0, '0', NULL))",
+            "null where nothing has a price, or no usage is recorded",
         ),
         ("unpriced_models", "text", "coalesce(c.unpriced_models, '[]')", "JSON list; not in `cost_usd`"),
         ("transcript", "integer", "s.transcript", "its main transcript; null where only subagents or history are left"),
@@ -226,7 +231,8 @@ _TURNS = f"""FROM (
     )
     SELECT t.*, first_ts, last_ts, messages, calls, errors, input, output, cache_read, cache_write, used.start_id AS is_used, cost
     FROM bounds t LEFT JOIN said USING (start_id) LEFT JOIN called USING (start_id) LEFT JOIN used USING (start_id)
-) t LEFT JOIN prompts p ON p.id = t.start_id LEFT JOIN records r ON r.id = t.start_id"""
+) t LEFT JOIN prompts p ON p.id = t.start_id LEFT JOIN records r ON r.id = t.start_id
+    LEFT JOIN (SELECT session_id FROM sessions WHERE {NO_USAGE}) n ON n.session_id = t.session_id"""
 
 _TURN_KIND = (
     "CASE coalesce(p.source, r.role) WHEN 'command' THEN 'command' WHEN 'bash' THEN 'bash'"
@@ -261,13 +267,18 @@ TURNS = View(
         (
             "input_tokens",
             "integer",
-            "coalesce(t.input, 0)",
-            "of API messages that count here, without subagents; like what follows",
+            "iif(n.session_id IS NULL, coalesce(t.input, 0), NULL)",
+            "of API messages that count here, without subagents; null if the client recorded no usage; like what follows",
         ),
-        ("output_tokens", "integer", "coalesce(t.output, 0)", ""),
-        ("cache_read_tokens", "integer", "coalesce(t.cache_read, 0)", ""),
-        ("cache_write_tokens", "integer", "coalesce(t.cache_write, 0)", ""),
-        ("cost_usd", "money", "iif(t.is_used IS NULL, '0', t.cost)", "null where nothing has a price"),
+        ("output_tokens", "integer", "iif(n.session_id IS NULL, coalesce(t.output, 0), NULL)", ""),
+        ("cache_read_tokens", "integer", "iif(n.session_id IS NULL, coalesce(t.cache_read, 0), NULL)", ""),
+        ("cache_write_tokens", "integer", "iif(n.session_id IS NULL, coalesce(t.cache_write, 0), NULL)", ""),
+        (
+            "cost_usd",
+            "money",
+            "CASE WHEN t.is_used IS NOT NULL THEN t.cost WHEN n.session_id IS NULL THEN '0' END",
+            "null where nothing has a price, or no usage is recorded",
+        ),
     ),
     _TURNS,
     example=(
@@ -461,16 +472,16 @@ PROJECTS = View(
         ("sessions", "integer", "sum(s.debris = 0)", "those that are not empty"),
         ("first_at", "time", "min(s.started_at)", ""),
         ("last_at", "time", "max(s.ended_at)", ""),
-        ("input_tokens", "integer", "sum(s.input_tokens)", ""),
-        ("output_tokens", "integer", "sum(s.output_tokens)", ""),
-        ("cache_read_tokens", "integer", "sum(s.cache_read_tokens)", ""),
-        ("cache_write_tokens", "integer", "sum(s.cache_write_tokens)", ""),
+        ("input_tokens", "integer", recorded_sum("s.input_tokens", "s."), ""),
+        ("output_tokens", "integer", recorded_sum("s.output_tokens", "s."), ""),
+        ("cache_read_tokens", "integer", recorded_sum("s.cache_read_tokens", "s."), ""),
+        ("cache_write_tokens", "integer", recorded_sum("s.cache_write_tokens", "s."), ""),
         ("api_messages", "integer", "sum(s.api_messages)", ""),
         (
             "cost_usd",
             "money",
-            "coalesce(decimal_sum(c.cost_usd), iif(sum(s.api_messages) = 0, '0', NULL))",
-            "null where nothing has a price",
+            "coalesce(decimal_sum(c.cost_usd), iif(sum(s.api_messages + s.messages) = 0, '0', NULL))",
+            "null where nothing has a price, or no usage is recorded",
         ),
     ),
     "FROM sessions s LEFT JOIN session_costs c ON c.session_id = s.session_id GROUP BY s.project HAVING sum(s.debris = 0)",

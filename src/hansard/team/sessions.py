@@ -36,7 +36,7 @@ _PLAIN = tuple(
 """Columns of the view that are fields of a session under the same name."""
 _LISTS = frozenset({"models", "branches", "versions", "unpriced_models", "pull_requests"})
 _MAY_LACK = frozenset(
-    {"started_at", "ended_at", "cost_usd"}
+    {"started_at", "ended_at", "cost_usd", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"}
 )  # any other null is a text of a project that is not opened
 
 

@@ -84,6 +84,9 @@ class TeamLedger(Ledger):
     def calls(self, *, by_model: bool) -> tuple[str, tuple[object, ...]]:
         return f"SELECT * FROM calls{' WHERE rate IS NOT NULL' if by_model else ''}", ()
 
+    def unrecorded(self) -> None:
+        """Not counted over machines."""
+
     def price_data(self) -> PriceData:
         return _price_data(self.reader)
 

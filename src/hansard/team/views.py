@@ -6,9 +6,10 @@ session that several machines have, the rows of the machine with the most of it 
 
 from __future__ import annotations
 
-from hansard.index.schema import QUARTER
+from hansard.index.schema import QUARTER, recorded_sum
 from hansard.model.tools import CLAUDE_CODE
 from hansard.sql.merging import (
+    NO_USAGE,
     RATE_OF_LINE,
     SESSION_FIGURES,
     TOOL,
@@ -130,7 +131,7 @@ SELECT session_id, count(*) AS api_messages, count(*) FILTER (WHERE is_lower_bou
 FROM charged GROUP BY session_id"""
 _FROM_USAGE = {
     **SESSION_FIGURES,
-    "cost_usd": "CASE WHEN u.api_messages IS NULL THEN 0 ELSE u.cost_usd END",
+    "cost_usd": f"CASE WHEN {NO_USAGE} THEN NULL WHEN u.api_messages IS NULL THEN 0 ELSE u.cost_usd END",
     "unpriced_models": "coalesce(u.unpriced_models, '[]')",
 }
 
@@ -165,7 +166,7 @@ def _of_machine(view: str) -> str:
 
 
 _SUMS = ", ".join(
-    f"sum(s.{name})::bigint AS {name}"
+    f"({recorded_sum('s.' + name, 's.')})::bigint AS {name}"
     for name in "input_tokens output_tokens cache_read_tokens cache_write_tokens api_messages".split()
 )
 
@@ -201,7 +202,7 @@ VIEWS_SQL = {
     "prompts": _marked("prompts"),
     "projects": (
         f"SELECT s.project, count(*) FILTER (WHERE NOT s.is_empty) AS sessions, min(s.started_at) AS first_at, max(s.ended_at) AS last_at,"
-        f" {_SUMS}, CASE WHEN sum(s.api_messages) = 0 THEN 0 ELSE sum(s.cost_usd) FILTER (WHERE s.api_messages > 0) END AS cost_usd"
+        f" {_SUMS}, CASE WHEN sum(s.api_messages + s.messages) = 0 THEN 0 ELSE sum(s.cost_usd) FILTER (WHERE s.api_messages > 0) END AS cost_usd"
         " FROM sessions s GROUP BY s.project HAVING count(*) FILTER (WHERE NOT s.is_empty) > 0"
     ),
     "links": _of_home("links", session="source"),

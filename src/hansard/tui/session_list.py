@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from hansard.model.requests import SessionsRequest
 from hansard.model.table import Column, Kind
 from hansard.query.activity import LIVE
-from hansard.render.format import ProjectNames, cost, listed_cost, many, remark_marks
+from hansard.render.format import ProjectNames, group_cost, listed_cost, many, remark_marks
 from hansard.render.text import fit, one_line, width
 from hansard.tui.rows import COLOURS, row_line
 
@@ -127,7 +127,7 @@ def group_row(group: Group, columns: int) -> str:
     name, sums = one_line(group.name), group.sums
     if sums is None:
         return COLOURS(fit(name, columns), "bold")
-    amount = cost(sums.cost_usd, lower_bound=sums.is_lower_bound, unpriced=False)
+    amount = group_cost(sums)
     facts = f"{many(sums.total, 'session')}  {amount}"
     return f"{COLOURS(fit(name, max(8, columns - width(facts) - 3)), 'bold')}  {COLOURS(facts, 'dim')}"
 

@@ -127,8 +127,14 @@ def all_time(h: Hansard, zone: Zone, timezone: str | None, now: datetime) -> Sum
         since,
         (
             Figure("Cost", row_cost(used), href=explained),
-            Figure("Tokens", short(used.tokens), href=explained, title=f"{used.tokens:,}"),
-            Figure("Output tokens", short(used.output_tokens), href=explained, title=f"{used.output_tokens:,}"),
+            *(
+                (
+                    Figure("Tokens", short(used.tokens), href=explained, title=f"{used.tokens:,}"),
+                    Figure("Output tokens", short(used.output_tokens), href=explained, title=f"{used.output_tokens:,}"),
+                )
+                if used.cost_usd is not None or used.api_messages
+                else (Figure("Tokens", "-"), Figure("Output tokens", "-"))
+            ),
             Figure("Sessions", f"{done.sessions:,}", href="/sessions"),
             Figure("Projects", f"{done.projects:,}", href="/sessions?group=project"),
             Figure("Prompts", f"{done.prompts:,}", href="/prompts"),

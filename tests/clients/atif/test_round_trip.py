@@ -74,7 +74,9 @@ def check_totals(document: dict[str, Any], session: Session) -> None:
     if not session.api_messages:
         assert "total_prompt_tokens" not in final
     elif "subagent_trajectories" not in document:
-        stated = session.input_tokens + session.cache_read_tokens + session.cache_write_tokens
+        stated = sum(
+            count or 0 for count in (session.input_tokens, session.cache_read_tokens, session.cache_write_tokens)
+        )
         assert (final["total_prompt_tokens"], final["total_completion_tokens"]) == (stated, session.output_tokens)
 
 

@@ -242,9 +242,7 @@ def fits(node: q.Node, said: Said, often: Callable[[str], int], *, friendly: boo
         case q.InSession(value):
             return session.session_id.startswith(value)
         case q.Tokens(compare, amount):
-            total = session.input_tokens + session.output_tokens
-            total += session.cache_read_tokens + session.cache_write_tokens
-            return compares(total, compare, amount)
+            return session.tokens is not None and compares(session.tokens, compare, amount)
         case q.Cost(compare, amount):
             return session.cost_usd is not None and compares(session.cost_usd, compare, amount)
     raise NotImplementedError(node)

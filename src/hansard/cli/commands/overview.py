@@ -110,7 +110,9 @@ def _lines(
             item.messages,
             item.tool_calls,
             item.output_tokens,
-            cost(item.cost_usd, lower_bound=item.lower_bound_messages > 0, unpriced=item.unpriced_messages > 0),
+            "-"
+            if item.has_no_usage
+            else cost(item.cost_usd, lower_bound=item.lower_bound_messages > 0, unpriced=item.unpriced_messages > 0),
         )
         for key, item in counts.items()
     ]

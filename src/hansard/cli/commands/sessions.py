@@ -77,7 +77,7 @@ _SORTS: dict[str, Callable[[Project], Any]] = {
     "sessions": lambda item: item.sessions,
     "prompts": lambda item: item.prompts,
     "tools": lambda item: item.tool_calls,
-    "output": lambda item: item.output_tokens,
+    "output": lambda item: item.output_tokens or 0,
     "cost": lambda item: -1 if item.cost_usd is None else item.cost_usd,
     "lines": lambda item: item.lines_added + item.lines_removed,
 }
@@ -124,7 +124,7 @@ def _project_row(item: Project) -> tuple[Any, ...]:
         item.prompts,
         item.tool_calls,
         item.output_tokens,
-        Cost(item.cost_usd, item.lower_bound_messages > 0, bool(item.unpriced_models)),
+        None if item.has_no_usage else Cost(item.cost_usd, item.lower_bound_messages > 0, bool(item.unpriced_models)),
         (item.lines_added, item.lines_removed),
         item.project,
     )

@@ -125,7 +125,9 @@ def usage(
         note_rest(cli, report.rows, found, "rows (the total covers all)")
     if not found:
         cli.tell_coverage()
-        none_found("no usage matches")
+        from hansard.render.reports import nothing_found
+
+        none_found(nothing_found(report))
 
 
 def usage_by(name: str, by: str) -> click.Command:

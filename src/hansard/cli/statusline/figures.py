@@ -95,7 +95,7 @@ def _cost(amount: Decimal | None, used: CurrentTotal | Session) -> str:
 
 def _session(session: Session) -> list[Any]:
     """Cost and tokens of a session, as text and as numbers."""
-    tokens = session.tokens
+    tokens = session.tokens or 0  # only sessions with usage come here
     amount = None if session.cost_usd is None else float(session.cost_usd)
     return [_cost(session.cost_usd, session), short(tokens), amount, tokens]
 

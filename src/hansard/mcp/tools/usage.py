@@ -15,7 +15,7 @@ from hansard.model.requests import UsageRequest
 if TYPE_CHECKING:
     from hansard.model.ledger import UsageRow
 
-DESCRIPTION = """Report tokens and cost of past sessions, by day, week, month, session, project, group of projects, model, branch, pull request (pr), git commit or in total. query narrows it with dates and fields in the language of search; bare words are refused, match counts only sessions in which they occur.
+DESCRIPTION = """Report tokens and cost of past sessions, by time, session, project, group of projects, model, client, agent, tool, branch, pull request (pr), commit or in total. query narrows it with dates and fields in the language of search; bare words are refused, match counts only sessions in which they occur.
 Costs are US dollars, exact for what has a price; unpriced messages are counted apart.
 Examples: {"by": "day", "query": "last-week"}; {"by": "model", "scope": "all"}; {"by": "session", "query": "branch:main", "limit": 5}"""
 
@@ -55,7 +55,7 @@ def run(ask: Ask, request: UsageRows) -> UsageAnswer:
     report = ask.h.usage(replace(request, folder=ask.folder, now=ask.now))
     answer = packer.begin(UsageAnswer(scope=ask.scope, by=by, total=_line("total", report.totals)))
     rows = [] if by == "total" else list(report.rows)
-    if by in ("day", "week", "month"):
+    if by in ("hour", "day", "week", "month"):
         rows.sort(key=lambda row: str(row.key[by] or ""), reverse=True)
     else:
         rows.sort(key=lambda row: row.cost_usd or 0, reverse=True)
@@ -64,6 +64,8 @@ def run(ask: Ask, request: UsageRows) -> UsageAnswer:
     lines = (_line(shown_id(key) if by == "session" else key, row) for key, row in zip(keys, rows, strict=False))
     left = len(rows) - packer.fill(answer.rows, lines)
     parts = [ask.hint]
+    if report.unrecorded is not None:
+        parts.append(f"{report.unrecorded.words[0].upper()}{report.unrecorded.words[1:]}.")
     if left:
         parts.append(f"{left} more rows: narrow the query or raise limit and max_tokens. The total counts all.")
     return ask.packer.end(answer, parts)
@@ -76,7 +78,7 @@ def _line(key: str, row: UsageRow) -> UsageLine:
 
 
 _GROUPS = ("total", "day", "week", "month", "session", "project", "group", "model", "branch", "pr", "commit")
-_MISSING = {"commit": "not committed", "pr": "no pull request", "group": "no group"}
+_MISSING = {"commit": "not committed", "pr": "no pull request", "group": "no group", "tool": "no tool"}
 _TAKES = (
     Argument("by", choices=_GROUPS, default="total"),
     Argument("query", 'For example "2026-05", "since:7d" or "model:opus"', 2_000),

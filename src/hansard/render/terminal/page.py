@@ -45,7 +45,7 @@ def head(session: Session, agent: Agent | None, board: Board) -> Iterator[str]:
         facts = [
             span(session.started_at, session.ended_at),
             *session_counts(session),
-            f"{short(session.output_tokens)} tokens out",
+            *([] if session.output_tokens is None else [f"{short(session.output_tokens)} tokens out"]),
             *filter(None, [session_cost(session)]),
             *changed_lines(session),
         ]

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from hansard.model.ledger import UsageReport, UsageRow
 from hansard.model.table import Column, Kind
 from hansard.render.format import many, model_name, project_name, row_cost, short
-from hansard.render.reports import key_names, report_notes, usage_cost
+from hansard.render.reports import key_names, nothing_found, report_notes, usage_cost
 from hansard.render.terminal.charts import draw as draw_chart
 from hansard.render.terminal.costs import bar
 from hansard.render.terminal.tables import note_lines
@@ -84,7 +84,7 @@ class UsageView(ListView):
         totals = report.totals
         head = f"by {by}: {row_cost(totals)}, {short(totals.tokens)} tokens, {many(totals.api_messages, 'message')}"
         listed = _Listed(report, names, bool(h.groups), most)
-        return Rows(report.rows, None, head if report.rows else "no usage matches", listed)
+        return Rows(report.rows, None, head if report.rows else nothing_found(report), listed)
 
     def columns(self) -> Sequence[Column]:
         by = self.rows.about.by if self.rows.about is not None else self._by

@@ -12,7 +12,7 @@ from hansard.model.requests import SessionGroupsRequest, SessionsRequest, about,
 from hansard.query.activity import LIVE
 from hansard.query.language import QueryError
 from hansard.query.session_groups import GROUPS
-from hansard.render.format import cost, listed_cost, weekday_text
+from hansard.render.format import group_cost, listed_cost, weekday_text
 from hansard.web.caches import shared
 from hansard.web.page_request import TIMES, FormError, parse_page
 from hansard.web.responses import engine_route, html
@@ -102,7 +102,7 @@ def _found(h: Hansard, listing: PageRequest[SessionListRequest]) -> dict[str, An
         "secrets": h.secret_counts(),
         "today": listing.span.today,
         "spent": listed_cost,
-        "group_spent": lambda group: cost(group.cost_usd, lower_bound=group.is_lower_bound, unpriced=False),
+        "group_spent": group_cost,
         "day_name": _day_name,
         "mistakes": listing.mistakes,
         "page": None,
