@@ -9,6 +9,8 @@ import pytest
 import hansard
 from hansard.guard.passages import estimate_tokens
 from hansard.mcp.server import Server
+from hansard.mcp.tools import find_tool
+from hansard.model.requests import DIMENSIONS
 from tests.mcp.conftest import Call, caller, server_on
 from tests.mcp.writing import APP, COMMIT, ELSEWHERE, FIRST, LONG_REPLY, OTHER, PULL_REQUEST, SECOND, Log
 
@@ -254,6 +256,19 @@ def test_usage_adds_up(call: Call) -> None:
     assert {row["key"] for row in here["rows"]} == {FIRST, SECOND}
     assert {row["key"] for row in everywhere["rows"]} == {FIRST, SECOND, ELSEWHERE}
     assert here["total"]["output_tokens"] == sum(row["output_tokens"] for row in here["rows"])
+
+
+@pytest.mark.parametrize("by", ["hour", "client", "agent", "tool"])
+def test_usage_by_more_adds_up(call: Call, by: str) -> None:
+    answer = call("usage", by=by, scope="all", limit=200)
+    assert sum(row["api_messages"] for row in answer["rows"]) == answer["total"]["api_messages"]
+
+
+def test_usage_has_the_groupings_of_the_command() -> None:
+    """But not those whose keys mean nothing here."""
+    listed = find_tool("usage").listed()["inputSchema"]["properties"]["by"]["enum"]
+    assert set(DIMENSIONS) - set(listed) == {"block", "subagent"}
+    assert set(listed) <= set(DIMENSIONS)
 
 
 def test_usage_by_pull_request_and_by_group(call: Call, app_store: tuple[Path, Path]) -> None:

@@ -195,7 +195,7 @@ def test_usage_that_is_not_recorded_is_null_everywhere(ends: FrontEnds) -> None:
     assert ends.client.get("/api/usage?by=client").json()["unrecorded"]["sessions"] == len(silent)
     assert words in " ".join(ends.run("usage", "--by", "client").split())
     assert words in read(ends.client.get("/usage?by=client&since=2000-01-01").text).text
-    assert words[1:] in ends.mcp("usage", scope="all")["more"]
+    assert words[1:] in ends.mcp("usage", by="client", scope="all")["more"]
 
 
 def test_a_client_without_usage_costs_nothing_known(ends: FrontEnds) -> None:

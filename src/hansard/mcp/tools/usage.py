@@ -77,7 +77,10 @@ def _line(key: str, row: UsageRow) -> UsageLine:
     return copied(UsageLine, row, key=key, title=title, cache_write_tokens=written, cost_usd=usd(row.cost_usd, 6))
 
 
-_GROUPS = ("total", "day", "week", "month", "session", "project", "group", "model", "branch", "pr", "commit")
+_GROUPS = (
+    *("total", "hour", "day", "week", "month", "session", "project", "group", "model", "client", "agent", "tool"),
+    *("branch", "pr", "commit"),
+)
 _MISSING = {"commit": "not committed", "pr": "no pull request", "group": "no group", "tool": "no tool"}
 _TAKES = (
     Argument("by", choices=_GROUPS, default="total"),
