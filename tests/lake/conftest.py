@@ -45,4 +45,4 @@ def spark() -> Iterator[Any]:
             gateway.proc.stdin.close()  # at which Java ends
             gateway.proc.wait()
             type(context)._gateway = type(context)._jvm = None
-        assert not logs.exists()
+        shutil.rmtree(logs, ignore_errors=True)  # a worker that is stopped may still begin a log

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shutil
@@ -122,6 +123,7 @@ def stop_spark(session: Any) -> None:
     session.stop()
     if logs is not None:
         shutil.rmtree(logs, ignore_errors=True)
+        atexit.register(shutil.rmtree, logs, ignore_errors=True)  # a worker that is stopped may still begin a log
         with suppress(OSError):  # other applications have logs there
             os.rmdir(os.path.dirname(logs))
 
