@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 import hansard
+from hansard.clients import BUILT_IN
 from hansard.clients.claude_code import wire
 from hansard.clients.claude_code.tools import TOOLS
 
@@ -74,3 +75,16 @@ def test_no_name_of_claude_code_is_known_elsewhere() -> None:
         if words := leaks(path, tools, fields):
             found[name] = words
     assert found == EXCEPTIONS
+
+
+def test_the_ledger_names_no_client() -> None:
+    """What differs between clients is a trait of the protocol; only `reconcile` knows what other tools call them."""
+    named = {
+        (path.name, text)
+        for path in (SOURCE / "ledger").glob("*.py")
+        for text in literals(path)
+        for client in ("claude-code", *BUILT_IN)
+        if re.search(rf"(?<![\w-]){client}(?![\w-])", text)
+    }
+    assert named == set()
+    assert not [path for path in (SOURCE / "ledger").glob("*.py") if "CLAUDE_CODE" in path.read_text("utf-8")]

@@ -169,6 +169,7 @@ class GenericClient:
     permission_facts: frozenset[PermissionFact] = frozenset()
     cleans_by_records = False
     is_usage_first = False
+    calls_have_messages = False
     tools: Mapping[str, ToolKind] = {}
     """What its tools are for; those that are not named are shown by the names and values of their input."""
     known_kinds: frozenset[str] | None = None

@@ -220,6 +220,8 @@ class Client(Protocol):
     """Whether it deletes by the time of a transcript's last record, not by the date of its file."""
     is_usage_first: bool
     """Whether a record that only states the usage of an answer comes before the answer, not after it."""
+    calls_have_messages: bool
+    """Whether it says which answer made each call; then a call without one is a repetition and does not count."""
 
     def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:
         """The directories of a user who named none, as far as they exist."""

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from hansard.clients import client_of
 from hansard.errors import UsageError
 from hansard.index.schema import NO_USAGE, QUARTER, RATE_OF_CALL
 from hansard.ledger.dimensions import Dimension, Dimensions
 from hansard.model.calendar import find_zone
 from hansard.model.ledger import Pricing, Rate, Unrecorded, UsageReport, UsageRow, Work
 from hansard.model.requests import MODES, USAGE_SORTS, LedgerRequest, UsageRequest
-from hansard.model.tools import CLAUDE_CODE
 from hansard.pricing.cost import SUMS, Sums, data_of, rates_of
 from hansard.query.duplicates import find_copies
 from hansard.query.language.options import report_query
@@ -99,7 +99,8 @@ class Ledger:
 
     def calls(self, *, by_model: bool) -> tuple[str, tuple[object, ...]]:
         """A SELECT of all calls, each once, and its values; those of no known model only if models do not matter."""
-        return _CALLS + (_OTHER_CALLS_OF_MODELS if by_model else _OTHER_CALLS), (to_json(find_copies(self.reader)),)
+        values = (to_json(find_copies(self.reader)), clients_of_calls(self.reader))
+        return _CALLS + (_OTHER_CALLS_OF_MODELS if by_model else _OTHER_CALLS), values
 
     def price_data(self) -> PriceData:
         """Where the prices come from."""
@@ -351,10 +352,23 @@ _OTHER_CALLS = f"""
         c.tool, c.is_error, max(0, coalesce(c.result_ts - c.ts, 0)), c.added, c.removed
     FROM transcripts t CROSS JOIN tool_calls c
         ON c.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}
-    WHERE c.message_id IS NULL AND c.part = 0 AND t.current = 1 AND t.client <> '{CLAUDE_CODE}'
+    WHERE c.message_id IS NULL AND c.part = 0 AND t.current = 1 AND t.client IN (SELECT value FROM json_each(?2))
         AND c.id NOT IN (SELECT value FROM json_each(?1))
 """
 _OTHER_CALLS_OF_MODELS = f"{_OTHER_CALLS} AND {RATE_OF_CALL} IS NOT NULL"
+
+
+def clients_of_calls(reader: Reader) -> str:
+    """The clients whose calls count at their own time, because they do not say which answer made a call; a JSON list."""
+    names = [str(name) for (name,) in reader.rows("SELECT DISTINCT client FROM transcripts")]
+    return to_json([name for name in names if not _has_messages(name)])
+
+
+def _has_messages(client: str) -> bool:
+    try:
+        return client_of(client).calls_have_messages
+    except UsageError:  # its package is not installed any more
+        return False
 
 
 def add_work(

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.clients.usage import dated
 from hansard.index.schema import QUARTER, RATE_OF_CALL
-from hansard.ledger.report import BRANCH_OF_CALL, Selection
+from hansard.ledger.report import BRANCH_OF_CALL, Selection, clients_of_calls
 from hansard.model.calendar import QUARTERS_PER_DAY, day_of
 from hansard.model.calls import ToolDay, ToolReport, ToolSums
 from hansard.model.time import from_milliseconds, to_milliseconds
-from hansard.model.tools import CLAUDE_CODE, mcp_parts
+from hansard.model.tools import mcp_parts
 from hansard.query.compile import COUNTED_CALLS
 from hansard.query.duplicates import find_copies
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
@@ -42,7 +42,7 @@ _CHOSEN = (
     " CROSS JOIN messages m ON m.id = c.message_id CROSS JOIN charges g ON g.key = m.key WHERE c.part = 0 AND coalesce(t.last_ts, 0) >= ?1"
     # Clients that do not say which answer made a call: it counts at its own time.
     f" UNION ALL SELECT {_CALL}, coalesce(c.ts, 0), t.session_id, t.session_id, t.agent_id, {BRANCH_OF_CALL}, {RATE_OF_CALL}, coalesce(c.ts, 0) / {QUARTER}, c.model"
-    f"{_OF_TRANSCRIPTS} WHERE c.message_id IS NULL AND c.part = 0 AND t.current = 1 AND t.client <> '{CLAUDE_CODE}' AND coalesce(t.last_ts, 0) >= ?1"
+    f"{_OF_TRANSCRIPTS} WHERE c.message_id IS NULL AND c.part = 0 AND t.current = 1 AND t.client IN (SELECT value FROM json_each(?2)) AND coalesce(t.last_ts, 0) >= ?1"
 )
 _SUMS = (
     f"SELECT tool, count(*), sum(is_error), sum(added), sum(removed), group_concat(lasted), group_concat(first_ts / {QUARTER}),"
@@ -158,7 +158,12 @@ def _source(ledger: Ledger, name: str | None) -> tuple[str, tuple[Any, ...]]:
         return f"({_ANY}) c WHERE {named[0]}", named[1]
     since = ledger.request.since
     low = -(1 << 62) if since is None else to_milliseconds(since)
-    return f"({_CHOSEN}) c WHERE {selection.where} AND {named[0]}", (low, *selection.values, *named[1])
+    return f"({_CHOSEN}) c WHERE {selection.where} AND {named[0]}", (
+        low,
+        clients_of_calls(ledger.reader),
+        *selection.values,
+        *named[1],
+    )
 
 
 def _numbers(text: str | None) -> Iterator[int]:

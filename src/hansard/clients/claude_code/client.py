@@ -39,6 +39,7 @@ class ClaudeCode:
     permission_facts: frozenset[PermissionFact] = frozenset({"modes", "approvals", "denials"})
     cleans_by_records = False
     is_usage_first = False
+    calls_have_messages = True
 
     def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:
         """CLAUDE_CONFIG_DIR, else the usual places that exist; and what the desktop app keeps."""
