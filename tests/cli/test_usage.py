@@ -88,7 +88,8 @@ def asked(run: Run, *args: str) -> Any:
 @pytest.mark.usefixtures("spent")
 def test_json_has_the_agreed_shape(run: Run) -> None:
     found = asked(run)
-    assert set(found) == {"by", "timezone", "since", "until", "rows", "totals", "pricing"}
+    assert set(found) == {"by", "timezone", "since", "until", "rows", "totals", "pricing", "unrecorded"}
+    assert found["unrecorded"] is None
     first, second = found["rows"]
     figures = {
         "input_tokens": 1_000,

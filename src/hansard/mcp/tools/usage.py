@@ -23,7 +23,7 @@ Examples: {"by": "day", "query": "last-week"}; {"by": "model", "scope": "all"}; 
 class UsageRows(UsageRequest, frozen=True, kw_only=True):
     """A report with at most `limit` rows."""
 
-    limit: Annotated[int, Meta(ge=1, le=200, description="Rows; for times the latest, else the most expensive")] = 20
+    limit: Annotated[int, Meta(ge=1, le=200, description="For times the latest, else the most expensive")] = 20
 
 
 class UsageLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
