@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import (
+    clients,
     data,
     hooks,
     lake,
@@ -50,6 +51,7 @@ _PARTS = (
     "guard",
     "lake",
     "team",
+    "clients",
 )
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 1 << 30}
 
@@ -313,6 +315,8 @@ def main() -> None:
             sections.append(_lake(options))
         elif name == "team":
             sections.append(_team(options))
+        elif name == "clients":
+            sections.append(Section(clients.TITLE, *_collect(clients.figures(scratch, options.runs, tell))))
         elif name == "git":
             sections.append(Section(repository.TITLE, *_collect(repository.figures(scratch, options.runs, tell))))
         else:
@@ -330,6 +334,7 @@ def main() -> None:
         "git",
         "lake",
         "team",
+        "clients",
     ):
         line, line_notes = _collect(sync_cases.long_line(scratch, tell))
         start, start_notes = _collect(sync_cases.start_up(scratch, tell))
