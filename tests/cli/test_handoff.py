@@ -117,7 +117,8 @@ def test_hansard_reads_what_it_hands_off(run: Run, tmp_path: Path, client: str) 
     session = json.loads(runner(config, tmp_path / "other")("sessions", "--json").stdout)["sessions"]
     assert [item["session_id"] for item in session] == [answer["session_id"]]
     assert session[0]["client"] == client
-    assert (session[0]["issues"], session[0]["output_tokens"], session[0]["prompts"]) == (0, 0, 2)
+    assert (session[0]["issues"], session[0]["prompts"]) == (0, 2)
+    assert not session[0]["output_tokens"]  # null where answers are in it that were paid for elsewhere
     if client == "claude-code":
         assert session[0]["title"].startswith("Print the tide table.")
 

@@ -50,7 +50,7 @@ EXAMPLES: dict[tuple[str, str], str | re.Pattern[Any]] = {
     ("hansard.audit.rules.deleting", "_DELETERS[command.name]"): "tested in `test_rules_of_audits`",
     ("hansard.audit.rules.remote", "pattern"): "tested in `test_rules_of_audits`",
     ("hansard.cli.sql_prompt", "f'\\\\b{name}\\\\b'"): re.compile(r"\busage\b"),
-    ("hansard.guard.redaction", "pattern"): re.compile(r"a\ value|another"),
+    ("hansard.guard.redaction", "'|'.join((patterns[value] for value in ordered))"): re.compile(r"a\ value|another"),
     ("hansard.git.edits", "item.pattern"): "what `git.shell` let through, over lines of at most 1,000 characters",
     ("hansard.git.shell", "made"): "only compiled",
     ("hansard.grep.pattern", "ascii_boundaries(syntax.source)"): "the user's own; RE2 takes most of them",

@@ -11,7 +11,7 @@ import pytest
 
 import hansard
 from hansard.engine import Hansard
-from hansard.export.formats import ENDINGS, FORMATS, SHARED, TABULAR
+from hansard.export.formats import ENDINGS, FORMATS, SEARCHED, SHARED, TABULAR
 from hansard.sql.views import VIEWS
 from tests.export.trajectories import check_trajectory
 from tests.recordings import ARCHIVES, History
@@ -30,7 +30,7 @@ def test_no_archive_is_forgotten(corpus: Path) -> None:
     assert {path.name for path in corpus.iterdir() if path.is_dir()} - NOT_READ_YET == {"public", *ARCHIVES}
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", [form for form in FORMATS if form not in SEARCHED])  # those are not by session
 def test_every_session_is_exported_once_and_never_again(kept: Hansard, tmp_path: Path, form: str) -> None:
     if form == "parquet":
         pytest.importorskip("duckdb")

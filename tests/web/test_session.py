@@ -210,7 +210,7 @@ def test_a_very_long_session_gets_its_outline_and_its_course_afterwards(
     running, name, _ = long
     monkeypatch.setattr("hansard.web.pages.session.thread_html.OUTLINED", 10)
     monkeypatch.setattr("hansard.thread.thread.QUICK_TIMELINE", 10)
-    monkeypatch.setattr(running.app.state.engines.threads, "_entries", OrderedDict())
+    monkeypatch.setattr(running.app.state.engines.threads, "_values", OrderedDict())
     with running.client() as client:
         shown = asked(client, f"/sessions/{name}", end=1)
         fetched = asked(client, f"/sessions/{name}/course")

@@ -432,8 +432,9 @@ def test_a_picture_opens_over_the_page_with_steps_and_a_close_button(demo: Site,
         expect(page.locator("#lightbox")).to_be_hidden()
 
         watched.run("void document.querySelectorAll('#windows details').forEach((one) => { one.open = true; })")
-        count = watched.run("[...document.querySelectorAll('.picture')].filter((one) => one.checkVisibility()).length")
-        assert count > 1
+        visible = "[...document.querySelectorAll('.picture')].filter((one) => one.checkVisibility()).length"
+        watched.until(f"{visible} > 1")
+        count = watched.run(visible)
         picture.click()
         expect(page.locator("#lightbox output")).to_have_text(f"1 of {count}")
         expect(page.locator("[data-step='-1']")).to_be_disabled()

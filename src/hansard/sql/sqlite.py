@@ -41,7 +41,8 @@ _LIMITS = {
 _TABLE_FUNCTIONS = frozenset({"json_each", "json_tree", "generate_series"})
 _FORBIDDEN = frozenset({"load_extension", "fts3_tokenizer", "fts5", "sqlite_log", "readfile", "writefile", "edit"})
 _COMPOUND = re.compile(
-    r"(?is)'(?:[^']|'')*+'|\"(?:[^\"]|\"\")*+\"|`[^`]*`|\[[^]]*\]|--[^\n]*|/\*.*?\*/|\b(union|intersect|except)\b"
+    r"(?is)'(?:[^']|'')*+(?:'|\Z)|\"(?:[^\"]|\"\")*+(?:\"|\Z)|`[^`]*+(?:`|\Z)|\[[^]]*+(?:\]|\Z)|--[^\n]*+"
+    r"|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)|\b(union|intersect|except)\b"
 )
 _ISO = "strftime('%Y-%m-%dT%H:%M:%fZ', ({}) / 1000.0, 'unixepoch')"
 

@@ -5,7 +5,7 @@ Everything in a template is escaped unless `render.html` made it.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Any
@@ -136,7 +136,7 @@ def engine_error(request: Request, error: Exception) -> Response:
     """An error that the engine raised on purpose."""
     for kind, status, code in _STATUS:
         if isinstance(error, kind):
-            return refusal(request.url.path, status, code, str(error), places=request.app.state.places)
+            return refusal(request.url.path, status, code, str(error), places=_places(request))
     return internal_error(request, error)
 
 
@@ -147,12 +147,17 @@ def internal_error(request: Request, error: Exception) -> Response:  # noqa: ARG
     return answer
 
 
+def _places(request: Request) -> Sequence[tuple[str, str, str]]:
+    """The pages of the application; the MCP server has none of its own."""
+    return getattr(request.app.state, "places", PLACES)
+
+
 def http_error(request: Request, error: Exception) -> Response:
     """An error of the routing, or a refusal on purpose."""
     status = getattr(error, "status_code", 500)
     code, message = _ROUTING.get(status, ("bad_request", ""))
     code, message = getattr(error, "code", code), message or str(getattr(error, "detail", ""))
-    answer = refusal(request.url.path, status, code, message, places=request.app.state.places)
+    answer = refusal(request.url.path, status, code, message, places=_places(request))
     answer.headers.update(getattr(error, "headers", None) or {})
     return answer
 

@@ -38,7 +38,7 @@ UNEVEN = {"copilot-cli", "opencode", "cursor", "claude-ai"}
 
 
 def figures(session: Session) -> list[Any]:
-    return [getattr(session, name) for name in FIGURES]
+    return [getattr(session, name) or 0 for name in FIGURES]  # a trajectory does not say whether usage was recorded
 
 
 def exported(home: Path, roots: Iterable[Path], target: Path) -> list[tuple[Session, Path, int]]:
