@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hansard.render.reports import marked_notes
 from tests.ledger.making import FORK, ONE, START, of, opened, progress, said
 from tests.sync.making import Tree, agent_path, call, main_path, user
 
@@ -49,6 +50,17 @@ def test_they_count_once_and_are_marked(tree: Tree) -> None:
         }
         assert any("progress records" in note for note in report.pricing.notes)
         assert {row.key["tool"]: row.api_messages for row in h.usage(by="tool").rows} == {"Task": 1, "Grep": 1, None: 1}
+
+
+def test_notes_have_the_marks_that_they_explain(tree: Tree) -> None:
+    unpriced = said(ONE, 9, START, (1, 1), model="unheard-of", requestId="req_9")
+    tree.write(main_path(ONE), [*story(), unpriced])
+    with opened(tree) as h:
+        report = h.usage(by="total")
+    notes = marked_notes(report.pricing, report.totals)
+    assert [mark for mark, note in notes if "final usage record" in note] == ["+"]
+    assert [mark for mark, note in notes if "no price" in note] == ["?"]
+    assert [mark for mark, note in notes if "progress records" in note] == ["-"]
 
 
 def test_explain_and_reconcile_say_so(tree: Tree) -> None:

@@ -391,6 +391,20 @@ def test_allowed_again(h: Hansard, tree: Tree) -> None:
     assert_gone(tree.home)
 
 
+def test_lines_without_an_id_come_back_with_an_allowed_session(tree: Tree, h: Hansard) -> None:
+    lines: list[dict[str, Any]] = [
+        {"type": "summary", "summary": "About herons", "leafUuid": "one"},
+        user(LATER, "one", "Herons?", 50),
+        {"type": "file-history-snapshot", "messageId": "one", "snapshot": {"trackedFileBackups": {}}},
+    ]
+    path = tree.write(main_path(LATER), lines)
+    h.sync()
+    h.forget([LATER])
+    assert h.allow(LATER)
+    h.sync()
+    assert b"".join(h.cat(LATER)) == path.read_bytes()
+
+
 @pytest.mark.parametrize(
     ("given", "error", "words"),
     [

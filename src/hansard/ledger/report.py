@@ -158,16 +158,11 @@ class Ledger:
         return Unrecorded(sum(part.sessions for part in found), messages, clients) if found else None
 
     def _notes(self, totals: UsageRow, unrecorded: Unrecorded | None) -> list[str]:
-        notes = []
+        notes = []  # first those that explain a mark, as `marked_notes` in `render` expects
         if totals.lower_bound_messages:
             notes.append(
                 f"{totals.lower_bound_messages:,} of {totals.api_messages:,} messages have no final usage record:"
                 " their output is a lower bound"
-            )
-        if totals.progress_only_messages:
-            notes.append(
-                f"{_messages(totals.progress_only_messages)} of subagents whose transcripts are gone, counted from the progress"
-                " records of the sessions that started them"
             )
         if totals.unpriced_messages:
             named = ", ".join(model or "an unnamed model" for model in totals.unpriced_models)
@@ -175,6 +170,11 @@ class Ledger:
             why = "no cost recorded by the client" if self.mode == "recorded" else "no price"
             notes.append(
                 f"{_messages(totals.unpriced_messages)} of {named} {'has' if one else 'have'} {why} and {'is' if one else 'are'} not in the cost"
+            )
+        if totals.progress_only_messages:
+            notes.append(
+                f"{_messages(totals.progress_only_messages)} of subagents whose transcripts are gone, counted from the progress"
+                " records of the sessions that started them"
             )
         if totals.recorded_messages:
             notes.append(f"{_messages(totals.recorded_messages)} at the cost recorded by the client")

@@ -9,7 +9,7 @@ from hansard.clients.blanking import ONLY_KEYS, blank
 from hansard.record.tombstones import ALLOWED, LINE, MASKED, SECRET, SESSION, content_digest, content_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from hansard.guard.detection import Secret
     from hansard.record.store import Record
@@ -49,6 +49,7 @@ class ForgottenLines:
         self._offset = start  # where these begin
         self._former = former
         self._first: str | None = None  # the first id in the log; None: not looked for yet, empty: there is none
+        self._session_ids: Collection[str] = ()  # of the line with that id
         self._searched = 0  # bytes of `_held` without it
 
     @property
@@ -77,24 +78,30 @@ class ForgottenLines:
 
     def _find_first(self, end: int) -> bool:
         """Look for the first id in the complete lines of a log that begins here."""
-        for line in _lines(bytes(self._held[self._searched : end])):
-            if line_id := self._client.line_names(line)[1]:
-                self._first = line_id
-                return True
+        found = self._note_first(bytes(self._held[self._searched : end]))
         self._searched = end
+        return found
+
+    def _note_first(self, data: bytes) -> bool:
+        for line in _lines(data):
+            session_ids, line_id = self._client.line_names(line)
+            if line_id:
+                self._first, self._session_ids = line_id, session_ids
+                return True
         return False
 
     def _first_id(self) -> str:
         """The first id in the log; empty if its beginning has none."""
-        if self._first is None:
-            ids = (self._client.line_names(line)[1] for line in _lines(self._former(_HEAD)))
-            self._first = next(filter(None, ids), "")
-        return self._first
+        if self._first is None and not self._note_first(self._former(_HEAD)):
+            self._first = ""
+        return self._first or ""
 
     def _is_copy(self, line: bytes) -> bool:
         """Whether a line without an id is about a forgotten line, or in a copy of a forgotten session."""
         about, content = self._client.line_content(line)
         has = self._tombstones.has
+        if self._first_id() and any(has(ALLOWED, self._name, session_id) for session_id in self._session_ids):
+            return False
         return bool(about and has(LINE, self._name, about)) or bool(
             content
             and self._first_id()
