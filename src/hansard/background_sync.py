@@ -63,6 +63,8 @@ class BackgroundScan:
         while not self._stop.is_set():
             self._woken.wait()
             self._woken.clear()
+            if self._stop.is_set():
+                return
             self._worked_since = time.monotonic()
             # What hinders it is said where secrets are listed, with what was not searched.
             with contextlib.suppress(Exception), self._open_engine() as h:

@@ -299,7 +299,7 @@ def test_watch_tells_what_happens_and_stops_calmly(
         assert b"When is high tide?" in process.stdout.readline()
         process.send_signal(number)
         out, err = process.communicate()
-        assert process.returncode == 0
+        assert process.returncode == 0, err
     assert out == b""
     assert err.endswith(b"stopped\n")
     assert b"Traceback" not in err

@@ -383,10 +383,8 @@ def test_what_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(NotFound, match="no folder of a machine"):
         build(tmp_path / "source", tmp_path / "lake")
     (tmp_path / "source" / "laptop").mkdir()
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(UsageError, match="pip install 'pyspark"):
-        build(tmp_path / "source", tmp_path / "lake")
-    monkeypatch.undo()
-    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
-    with pytest.raises(UsageError, match="pip install 'pyspark"):
-        build(tmp_path / "source", tmp_path / "lake")
+    for name in ("pyarrow", "pyspark.sql"):
+        with monkeypatch.context() as missing:
+            missing.setitem(sys.modules, name, None)
+            with pytest.raises(UsageError, match="pip install 'pyspark"):
+                build(tmp_path / "source", tmp_path / "lake")

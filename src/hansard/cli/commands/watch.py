@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 _RECENT = 20  # newest sessions that are checked for changes
+_LAST_SECONDS = 10.0  # for the scan to end: a thread inside native code must not outlive the interpreter
 
 
 @click.command(cls=Command)
@@ -50,21 +51,29 @@ def watch(cli: Context, poll: bool) -> None:
 def _watch(cli: Context, h: Hansard, stop: threading.Event, *, poll: bool) -> None:
     before: dict[str, tuple[int, str]] | None = None
     scan = BackgroundScan(cli.engine, stop)
-    for report in h.watch(stop, poll=poll):
-        if report.busy:
-            warn(BUSY)
-            continue
-        scan.wake()
-        found = h.sessions(limit=_RECENT, debris=True).sessions
-        after = {session.session_id: (session.bytes, session.source_state) for session in found}
-        touched = (
-            [] if before is None else [item for item in found if after[item.session_id] != before.get(item.session_id)]
-        )
-        known = before or {}
-        grown = [(item.project, item.title, item.bytes - known.get(item.session_id, (0, ""))[0]) for item in touched]
-        about = {"at": now(), "report": report, "sessions": touched}
-        cli.answer(about, partial(_happened, cli, report, grown))
-        before = after
+    try:
+        for report in h.watch(stop, poll=poll):
+            if report.busy:
+                warn(BUSY)
+                continue
+            scan.wake()
+            found = h.sessions(limit=_RECENT, debris=True).sessions
+            after = {session.session_id: (session.bytes, session.source_state) for session in found}
+            touched = (
+                []
+                if before is None
+                else [item for item in found if after[item.session_id] != before.get(item.session_id)]
+            )
+            known = before or {}
+            grown = [
+                (item.project, item.title, item.bytes - known.get(item.session_id, (0, ""))[0]) for item in touched
+            ]
+            about = {"at": now(), "report": report, "sessions": touched}
+            cli.answer(about, partial(_happened, cli, report, grown))
+            before = after
+    finally:
+        stop.set()
+        scan.end(_LAST_SECONDS)
 
 
 def _happened(cli: Context, report: SyncReport, touched: list[tuple[str, str, int]]) -> list[str]:
