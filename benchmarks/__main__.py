@@ -321,21 +321,7 @@ def main() -> None:
             sections.append(Section(repository.TITLE, *_collect(repository.figures(scratch, options.runs, tell))))
         else:
             sections.append(_search(options, peers) if name == "search" else _section(name, options, peers))
-    if options.only not in (
-        "search",
-        "ledger",
-        "reports",
-        "sql",
-        "statusline",
-        "hooks",
-        "reading",
-        "web",
-        "tui",
-        "git",
-        "lake",
-        "team",
-        "clients",
-    ):
+    if options.only in (None, "public", "bulk"):
         line, line_notes = _collect(sync_cases.long_line(scratch, tell))
         start, start_notes = _collect(sync_cases.start_up(scratch, tell))
         sections.append(Section("any history", line + start, line_notes + start_notes))

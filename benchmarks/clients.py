@@ -69,7 +69,7 @@ def _corpus(scratch: Path) -> Path:
     given = os.environ.get("HANSARD_CORPUS")
     packed = (Path(given) if given else PROJECT.parent / "shared" / "corpus") / "agents.tar.zst"
     if not packed.exists():
-        raise Failed(f"skipped: there is no {packed.name} (HANSARD_CORPUS names the folder it lies in)")
+        raise Failed(f"skipped: {packed.name} not found (HANSARD_CORPUS names its folder)")
     target = scratch / "agents"
     if not target.exists():
         fresh = scratch / "agents.new"

@@ -118,7 +118,7 @@ class LakeCases:
 
 
 def build_lake(root: str, lake: str, workers: str, runs: str) -> dict[str, Any]:
-    """Build a machine's history with so many workers, after a session has started and read it once."""
+    """Build a machine's history with `workers` workers, after a session has started and read it once."""
     import hansard
     from hansard.lake.spark import open_spark, stop_spark
 

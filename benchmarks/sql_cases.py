@@ -1,4 +1,4 @@
-"""Twelve questions in SQL over a history of so many API messages: in SQLite, in DuckDB on Arrow batches, and in DuckDB reading the raw lines.
+"""Twelve questions in SQL over a generated history: in SQLite, in DuckDB on Arrow batches, and in DuckDB reading the raw lines.
 
 The raw lines are read by DuckDB's own JSON reader. A view counts each message once there, with the largest figures of its lines, as well as that goes without
 an index: it knows neither owners nor prices, so the questions are about tokens.

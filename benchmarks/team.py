@@ -32,7 +32,7 @@ class TeamCases:
         """All figures, in the order of the table."""
         programs = find_programs()
         if programs is None:
-            raise Failed(f"there is no PostgreSQL {OLDEST} or newer: `make postgres` installs it")
+            raise Failed(f"PostgreSQL {OLDEST} or newer is not installed: run `make postgres`")
         yield from self._cases.prepare(keep=keep)
         # Not in the scratch folder, which nobody else may enter, as the server must if it may not run as this user.
         server = Server(tempfile.mkdtemp(prefix="hansard-pg-"), programs)

@@ -70,7 +70,7 @@ class CustodyMethods(SessionMethods):
         logs: Collection[int] | None = None
         if sessions is not None and hansard.secrets.counts.count_unscanned(self.home, self.record) > _SEARCHED_AT_ONCE:
             logs = hansard.secrets.counts.transcripts_of(self.reader, sessions)
-        _ = self.record  # raises a clear error if there is none
+        _ = self.record  # raises if the store has no record
         return hansard.secrets.scan.scan(
             self.home, full=full, progress=progress, is_stopped=is_stopped, wait_seconds=wait_seconds, logs=logs
         )

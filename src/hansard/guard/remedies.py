@@ -109,7 +109,7 @@ def rule_title(rule: str) -> str:
 
 
 def how_to_replace(rule: str) -> tuple[str, str]:
-    """Advice about a secret, and the provider's page for it; empty if there is none."""
+    """Advice about a secret, and the provider's page for it, or an empty string."""
     for name, (provider, page) in _PAGES.items():
         if rule == name or rule.startswith(f"{name}-"):
             return f"Revoke it at {provider}, make a new one, and put that where it is used.", page
