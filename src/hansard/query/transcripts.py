@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 
-_COLUMNS = "root, path, kind, generation, current, state, size, session_id, agent_id, lines, records, issues, version, first_ts, last_ts"
+_COLUMNS = (
+    "t.root, t.path, t.kind, t.generation, t.current, t.state, t.size, t.session_id, t.agent_id, t.lines, t.records, t.issues, t.version,"
+    " t.first_ts, t.last_ts"
+)
 
 AGENT_OF_CALL = "coalesce((SELECT agent_id FROM records WHERE id = c.message_id), t.agent_id)"
 """The subagent that made a tool call `c` of a transcript `t`; empty for the session itself."""
@@ -42,7 +45,7 @@ def list_transcripts(reader: Reader, session_id: str | None) -> list[Transcript]
         "" if session_id is None else "WHERE session_id = ?"
     )  # a condition on the parameter would keep SQLite from using the index
     rows = reader.rows(
-        f"SELECT {_COLUMNS} FROM transcripts {wanted} ORDER BY agent_id <> '', path, root, generation",
+        f"SELECT {_COLUMNS} FROM transcripts t {wanted} ORDER BY agent_id <> '', path, root, generation",
         () if session_id is None else (session_id,),
     )
     return [_transcript(row) for row in rows]
@@ -54,7 +57,7 @@ def find_transcript(reader: Reader, name: str, generation: int | None = None) ->
     chosen = "current = 1" if generation is None else f"generation = {int(generation)}"
     rows = list(
         reader.rows(
-            f"SELECT id, {_COLUMNS} FROM transcripts WHERE {chosen} AND"
+            f"SELECT id, {_COLUMNS} FROM transcripts t WHERE {chosen} AND"
             " (path = ?1 OR root || '/' || path = ?1 OR substr(path, -length(?2)) = ?2 OR agent_id = ?3) ORDER BY path, root, generation DESC",
             (path, "/" + path.lstrip("/"), name.removeprefix("agent-")),
         )
@@ -63,7 +66,7 @@ def find_transcript(reader: Reader, name: str, generation: int | None = None) ->
         session_id = find_session(reader, name).session_id
         rows = list(
             reader.rows(
-                f"SELECT id, {_COLUMNS} FROM transcripts WHERE {chosen} AND session_id = ? AND kind IN ('main', 'log')"
+                f"SELECT id, {_COLUMNS} FROM transcripts t WHERE {chosen} AND session_id = ? AND kind IN ('main', 'log')"
                 " ORDER BY size DESC, path, root LIMIT 1",
                 (session_id,),
             )
@@ -82,7 +85,39 @@ def find_transcript(reader: Reader, name: str, generation: int | None = None) ->
 
 def read_generation(reader: Reader, session_id: str, generation: int) -> None:
     """Make this generation of its file a session's main transcript, for all further queries of this reader."""
-    chosen, _ = find_transcript(reader, session_id, generation)
+    _read_instead(reader, find_transcript(reader, session_id, generation)[0])
+
+
+def read_other(reader: Reader, session_id: str, path: str) -> None:
+    """Make another of a session's transcripts, by its path or the end of it, the main one for all further queries of this reader."""
+    others = [(id_, log) for id_, log, _ in other_transcripts(reader, session_id)]
+    end = "/" + path.replace("\\", "/").lstrip("/")
+    found = [id_ for id_, log in others if f"/{log.root}/{log.path}".endswith(end)]
+    if not found:
+        listed = "".join(f"\n  {log.root}/{log.path}" for _, log in others) or " no others"
+        raise NotFound(f"session {session_id} has no other transcript {path!r}; it has{listed}")
+    if len(found) > 1:
+        raise Ambiguous(f"{len(found)} transcripts of session {session_id} match {path!r}: name one with its root")
+    _read_instead(reader, found[0])
+
+
+def other_transcripts(reader: Reader, session_id: str) -> list[tuple[int, Transcript, int]]:
+    """The transcripts of a session beside the one it is read from, with their ids, and how many messages only each of them has.
+
+    A session has several after a copy of its file was resumed, as on another machine whose folders are synced.
+    """
+    rows = reader.rows(
+        f"SELECT t.id, {_COLUMNS}, (SELECT count(*) FROM records r WHERE r.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
+        f" AND r.uuid IS NOT NULL AND r.kind IN ('user', 'assistant') AND NOT EXISTS (SELECT 1 FROM records m WHERE m.uuid = r.uuid"
+        f" AND m.id BETWEEN s.transcript << {OFFSET_BITS} AND (s.transcript << {OFFSET_BITS}) + {OFFSET_MASK}))"
+        " FROM sessions s JOIN transcripts t USING (session_id)"
+        " WHERE s.session_id = ? AND t.kind IN ('main', 'log') AND t.current = 1 AND t.id <> s.transcript ORDER BY t.path, t.root",
+        (session_id,),
+    )
+    return [(row[0], _transcript(row[1:-1]), row[-1]) for row in rows]
+
+
+def _read_instead(reader: Reader, chosen: int) -> None:
     columns = [str(row[1]) for row in reader.rows("PRAGMA main.table_info(sessions)")]
     columns[columns.index("transcript")] = (
         f"iif(session_id = (SELECT session_id FROM main.transcripts WHERE id = {chosen}), {chosen}, transcript) AS transcript"

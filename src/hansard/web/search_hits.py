@@ -60,11 +60,13 @@ def spoken_by(kind: str, tool: str, agent_id: str, model: str) -> str:
 
 
 def place_of(hit: Hit, q: str = "") -> str:
-    """Its address: its line, or the session if the line is in none of its threads."""
+    """Its address: its line, or the session if the line is in none of its threads and in no other of its transcripts."""
     if not hit.session_id or not (hit.project or hit.title):  # only the prompt history remembers it
         return place("/prompts", q=hit.snippet[:80].replace('"', " "))
     if hit.is_in_thread:
         return session_place(hit.session_id, hit.offset, hit.agent_id or "", q)
+    if hit.is_in_other:
+        return place(f"{session_place(hit.session_id)}/raw", transcript=hit.transcript, offset=str(hit.offset))
     return session_place(hit.session_id)
 
 

@@ -22,7 +22,7 @@ from hansard.model.requests import about
 from hansard.render.format import full, many
 from hansard.render.terminal.drawing import Drawing
 from hansard.render.terminal.page import head
-from hansard.render.text import short_id
+from hansard.render.text import one_line, short_id
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
@@ -73,11 +73,14 @@ class ShowRequest(Struct, frozen=True, kw_only=True):
     ] = None
     around: Annotated[int | None, about("With --at: entries to show before and after it. [default: 5]", ge=0)] = None
     generation: Annotated[int | None, about("Another generation of a rewritten file; 1 is the first.", ge=1)] = None
+    transcript: Annotated[
+        str | None, about("Another transcript of the session, by its path or the end of it.", metavar="PATH")
+    ] = None
 
 
 @click.command(cls=Command)
 @click.argument("session", required=False)
-@takes(ShowRequest, "depth turn last agent branch follow markdown html thinking tools at around generation")
+@takes(ShowRequest, "depth turn last agent branch follow markdown html thinking tools at around generation transcript")
 @reads
 def show(cli: Context, request: ShowRequest) -> None:
     """Read a session: who said what and when, with the tool calls and their results.
@@ -106,7 +109,12 @@ def show(cli: Context, request: ShowRequest) -> None:
         return
     with cli.reading() as h:
         found = h.session(session)
-        _choose_generation(h, found, request.generation)
+        if request.transcript is not None:
+            h.read_other(found.session_id, request.transcript)
+            found = h.session(found.session_id)
+        else:
+            _choose_generation(h, found, request.generation)
+            _name_others(h, found)
         is_text = request.at is None and not cli.as_json
         subagents = is_text and (request.html or wanted.agents)
         thread = h.read(found, request.agent, pictures=request.html, subagents=subagents)
@@ -146,7 +154,9 @@ def _refuse(cli: Context, request: ShowRequest) -> None:
         raise UsageError(f"--at cannot be used with {turns}")
     if request.html and (request.agent is not None or request.branch is not None or turns):
         raise UsageError("--html writes the whole session and cannot be used with --agent, --branch, --turn or --last")
-    others = (request.at, request.turn, request.branch, request.generation)
+    if request.generation is not None and request.transcript is not None:
+        raise UsageError("--generation and --transcript cannot be used together")
+    others = (request.at, request.turn, request.branch, request.generation, request.transcript)
     if request.follow and (answers or any(value is not None for value in others)):
         raise UsageError("--follow can only be combined with --last, --agent and the options for depth")
 
@@ -165,6 +175,16 @@ def _choose_generation(h: Hansard, about: Session, generation: int | None) -> No
         warn(
             f"the file was rewritten: this is generation {shown.generation} of it ({many(shown.records, 'record')}); {listed} shows the other{'s' * (len(others) > 1)}"
         )
+
+
+def _name_others(h: Hansard, about: Session) -> None:
+    """Name the session's other transcripts, as of copies that were both resumed, if they have messages of their own."""
+    for log, messages in h.other_transcripts(about.session_id):
+        if messages:
+            warn(
+                f"the session has another transcript with {many(messages, 'message')} that {'is' if messages == 1 else 'are'} not in this one: "
+                f"--transcript {one_line(f'{log.root}/{log.path}')} shows it"
+            )
 
 
 def _turns(text: str | None) -> tuple[int, int | None]:

@@ -34,6 +34,9 @@ NOT_PRINTED = Condition(
 )
 """Over the full text: excludes output of commands the user typed."""
 
+IS_SHOWN = "t.current AND (t.kind = 'agent' OR EXISTS (SELECT 1 FROM sessions s WHERE s.session_id = t.session_id AND s.transcript = t.id))"
+"""Whether a transcript `t` is one that its session is read from; a session may have several, as in copies that were both resumed."""
+
 
 class TextBlock(Struct):
     """A block of text as the indexes know it."""
@@ -56,6 +59,7 @@ class TextBlock(Struct):
     is_current: bool  # False: from a former generation of its transcript
     is_copy: bool = False  # in the part its transcript copied from another session
     log_kind: str = ""  # main, agent or history; empty for a file
+    is_shown: bool = False  # in the transcript that its session is read from, or in a subagent's
 
 
 def describe(reader: Reader, ids: Collection[int]) -> dict[int, TextBlock]:
@@ -80,7 +84,7 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
     logs = {
         row[0]: row[1:]
         for row in reader.rows(
-            "SELECT id, client, session_id, agent_id, path, kind, first_ts, current, copied FROM transcripts"
+            f"SELECT id, client, session_id, agent_id, path, kind, first_ts, current, copied, {IS_SHOWN} FROM transcripts t"
             " WHERE id IN (SELECT value FROM json_each(?))",
             (json.dumps([*{id_ >> OFFSET_BITS for id_ in ids}]),),
         )
@@ -91,7 +95,7 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
         log = logs.get(id_ >> OFFSET_BITS)
         if log is None or id_ in found:
             continue
-        client, session_id, agent_id, path, log_kind, first_ts, is_current, copied = log
+        client, session_id, agent_id, path, log_kind, first_ts, is_current, copied, is_shown = log
         inside = record_id is not None and record_id >> OFFSET_BITS == id_ >> OFFSET_BITS
         if inside and id_ < record_id + length:
             found[id_] = TextBlock(
@@ -113,6 +117,7 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
                 bool(is_current),
                 sub == REPEATED_LINE or record_id & OFFSET_MASK < copied,
                 log_kind,
+                bool(is_shown),
             )
             continue
         others.append(id_)
@@ -134,6 +139,7 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
             is_aside=bool(agent_id),
             is_current=bool(is_current),
             log_kind=log_kind,
+            is_shown=bool(is_shown),
         )
     if others:
         _correct(reader, found, others)

@@ -21,7 +21,7 @@ from hansard.model.time import from_milliseconds, moment_at, to_milliseconds
 from hansard.query.language import And, Everything, Near, Node, Not, Or, Phrase, Word, walk
 from hansard.query.language.options import make_query
 from hansard.query.reader import Reader
-from hansard.query.search.blocks import NOT_PRINTED, TextBlock, Texts, describe, name_tools
+from hansard.query.search.blocks import IS_SHOWN, NOT_PRINTED, TextBlock, Texts, describe, name_tools
 from hansard.query.search.candidates import PARTS, Finder, Stops
 from hansard.query.search.excerpts import WIDTH, Excerpt, Marker
 from hansard.query.search.plan import Plan, Term, make_plan
@@ -292,13 +292,13 @@ class Search:
         found: dict[str, tuple[_Age, int]] = {}
         if not repeated:
             return {}
-        for uuid, record_id, at, path, is_current, copied, sub in self._reader.rows(
-            "SELECT r.uuid, r.id, coalesce(r.ts, t.first_ts), t.path, t.current, t.copied, r.sub FROM json_each(?) v"
+        for uuid, record_id, at, path, is_current, is_shown, copied, sub in self._reader.rows(
+            f"SELECT r.uuid, r.id, coalesce(r.ts, t.first_ts), t.path, t.current, {IS_SHOWN}, t.copied, r.sub FROM json_each(?) v"
             f" CROSS JOIN records r ON r.uuid = v.value JOIN transcripts t ON t.id = r.id >> {OFFSET_BITS}",
             (json.dumps(repeated),),
         ):
             is_copy = sub == REPEATED_LINE or record_id & OFFSET_MASK < copied
-            age = (not is_current, is_copy, at if at is not None else 1 << 62, path, record_id)
+            age = (not is_current, is_copy, not is_shown, at if at is not None else 1 << 62, path, record_id)
             if uuid not in found or age < found[uuid][0]:
                 found[uuid] = age, record_id
         return {uuid: record_id for uuid, (_, record_id) in found.items()}
@@ -306,7 +306,7 @@ class Search:
 
 # Nearly every record occurs once, which the index alone shows.
 _REPEATED = "SELECT v.value FROM json_each(?) v WHERE (SELECT count(*) FROM records WHERE uuid = v.value) > 1"
-_Age = tuple[bool, bool, int, str, int]  # sorts originals first
+_Age = tuple[bool, bool, bool, int, str, int]  # sorts originals first
 
 
 def distinct(blocks: Iterable[TextBlock]) -> Iterable[TextBlock]:
@@ -326,7 +326,7 @@ def _record(block: TextBlock) -> int:
 
 def _age(block: TextBlock) -> _Age:
     at = block.at if block.at is not None else 1 << 62
-    return not block.is_current, block.is_copy, at, block.path, block.id
+    return not block.is_current, block.is_copy, not block.is_shown, at, block.path, block.id
 
 
 class _HitBuilder:

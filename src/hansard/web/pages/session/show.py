@@ -173,6 +173,7 @@ def head_values(h: Hansard, session: Session, zone: tzinfo) -> dict[str, Any]:
     return {
         "session": session,
         "generations": _other_generations(h, session),
+        "transcripts": [(log, messages) for log, messages in h.other_transcripts(session.session_id) if messages],
         "span": span(started, ended, zone) if started and ended else "",
         "lasted": elapsed_and_active(ended - started, h.active_time(session.session_id))
         if started and ended and ended > started
