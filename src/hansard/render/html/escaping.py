@@ -6,8 +6,10 @@ import hashlib
 import re
 from collections.abc import Sequence
 
-# C0 except tab and newline, DEL, C1, bidirectional controls, lone surrogates.
-_ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+# C0 except tab and newline, DEL, C1, bidirectional controls, lone surrogates, tags: invisible letters that models read.
+_ODD = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
+)
 _CONTROLS = bytes([*range(9), *range(11, 32), 127])
 _LINE_ENDS = re.compile("\r\n?|\x85")
 _MARKS = frozenset("\u061c\u200e\u200f")  # direction marks, which do not reorder text
@@ -37,7 +39,7 @@ def _picture(match: re.Match[str]) -> str:
         return "\u2421"
     if character in _MARKS:
         return ""
-    return f"\u27e8U+{code:04X}\u27e9" if 0x2000 < code < 0x2100 else "\ufffd"
+    return "\ufffd" if code < 0x2000 or 0xD800 <= code < 0xE000 else f"\u27e8U+{code:04X}\u27e9"
 
 
 def escaped(text: str) -> str:

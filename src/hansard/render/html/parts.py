@@ -42,7 +42,7 @@ def part_html(part: Part) -> str:
         case Code():
             return code_html(part)
         case Console():
-            return _console(list(console_runs(part.text)))
+            return _console([(kind, visible(run)) for kind, run in console_runs(part.text)])
         case Diff():
             return _diff(part)
         case Facts():
