@@ -11,9 +11,10 @@ import pytest
 
 import hansard
 from hansard.cli import background, context
+from hansard.errors import StoreUnusable
 from hansard.model.health import SyncProgress
 from hansard.storage.heartbeat import clear_progress, note_progress
-from hansard.sync import newest
+from hansard.sync import indexing, newest
 from hansard.sync.data_files import sync_lock
 from tests.cli.conftest import Run, runner
 from tests.sync.making import OLD_NS, Tree, assistant, main_path, session, user
@@ -181,3 +182,18 @@ def test_later_commands_show_how_far_it_is(tree: Tree, run: Run) -> None:
         clear_progress(str(tree.home))
     assert "results cover the newest 4 of 12 transcripts" in answer.stderr
     assert "4 of 12 transcripts indexed" in answer.stdout
+
+
+@pytest.mark.usefixtures("in_terminal", "started")
+def test_rows_count_once_everything_is_derived_from_them(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk can end a sync between the two."""
+    run("sessions", "--no-pager")
+
+    def fail(*_: object) -> None:
+        raise StoreUnusable("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(indexing, "derive", fail)
+        run("sync", code=StoreUnusable.exit_code)
+    answer = run("usage", "--no-sync", "--no-pager")
+    assert "results cover the newest 4 of 12 transcripts" in answer.stderr

@@ -279,7 +279,7 @@ def test_what_is_not_indexed_yet_is_told(run: Run, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(Hansard, "search", partly)
     assert run("search", "tide").stderr == (
-        "a note\nhansard: 3.0 MiB not indexed yet: another process is syncing\n"
+        "a note\nhansard: 3.0 MiB not indexed yet: run `hansard sync`\n"
         "the newest 20,000 matches were counted; there are more\n"
         "1 of more than 7 matches in 1 session; --page 2 shows the next\n"
     )

@@ -193,6 +193,9 @@ def test_live_is_what_has_a_recent_record_whenever_its_file_was_copied(tree: Tre
         assert list(h.live(at(-1))) == [ONE, TWO]
         assert list(h.live(at(5))) == [ONE]
         assert h.live(at(20)) == {}
+    tree.write(main_path(TWO), [user(TWO, "w1", "Go.", 3), user(TWO, "w2", "Go.", 4_000_000_000)])
+    with opened(tree) as h:
+        assert list(h.live(at(5))) == [ONE]  # a date in the future says nothing
     tree.place(main_path(ONE)).unlink()
     with opened(tree) as h:
         assert h.live(at(5)) == {}

@@ -30,7 +30,7 @@ from tests.record.making import found
 from tests.sync.crashing import crashed_stores
 from tests.sync.dumping import assert_same, dump
 from tests.sync.hard import BRANCH, FIRST, FORK, OLD, PARALLEL, files
-from tests.sync.making import FOLDER, Tree, agent_path, main_path, session, user
+from tests.sync.making import FOLDER, Tree, agent_path, assistant, main_path, session, user
 from tests.sync.secrets import COPY, SECRET, WORD, everything, files_of, order_for, secret_tree
 
 if TYPE_CHECKING:
@@ -292,4 +292,22 @@ def test_two_at_once(tree: Tree) -> None:
     assert {receipt.number for receipt in receipts} == {1, 2, 3}
     assert all(receipt.finished_at for receipt in receipts)
     assert_gone(tree)
+    assert_as_rebuilt(tree)
+
+
+def test_the_name_of_a_model_that_only_an_erased_session_used(tmp_path: Path) -> None:
+    tree = Tree(tmp_path / "claude", tmp_path / "store")
+    for number, model in enumerate(("acme-secret-llm", "claude-opus-4-1")):
+        line = assistant(session(number), f"a{number}", f"m{number}", "Yes.", number)
+        line["message"]["model"] = model
+        tree.write(main_path(session(number)), [user(session(number), f"u{number}", "Go on."), line])
+    tree.sync()
+
+    def change(record: Record) -> None:
+        for file_id in files_of(record, session(0)):
+            record.erase_file(file_id)
+
+    run(tree, change)
+    with closing(apsw.Connection(str(tree.home / "index.db"))) as db:
+        assert [model for (model,) in db.execute("SELECT DISTINCT model FROM rates")] == ["claude-opus-4-1"]
     assert_as_rebuilt(tree)

@@ -42,6 +42,19 @@ def test_the_newest_comes_first_with_what_tells_it_apart(store: Path) -> None:
     assert picked(store, steps) == OTHER
 
 
+def test_a_date_in_the_far_future_is_listed(store: Path, root: Path) -> None:
+    last = {**said(3, "And low tide?"), "timestamp": "9999-12-31T23:59:59.999Z"}
+    write_log(root, SESSION, [said(1, "When is high tide?"), said(2, "At noon.", role="assistant"), last])
+    with hansard.open(store, [root]) as h:
+        h.sync()
+
+    async def steps(driver: Driver) -> None:
+        assert listed(driver) == [SESSION, OTHER]
+        await driver.press("escape")
+
+    assert picked(store, steps) is None
+
+
 @pytest.mark.parametrize("down", ["down", "ctrl+j", "ctrl+n"])
 @pytest.mark.parametrize("up", ["up", "ctrl+k", "ctrl+p"])
 def test_keys_move_while_typing(store: Path, down: str, up: str) -> None:

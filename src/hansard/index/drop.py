@@ -75,6 +75,8 @@ def _drop_usage(db: Sql, dropped: Collection[int]) -> None:
         (json.dumps(sorted(dropped)),),
     ).fetchall()
     db.executemany("DELETE FROM usage WHERE key = ?", ((key,) for key, _, _ in owned))
+    if owned:
+        db.execute("INSERT OR REPLACE INTO meta VALUES ('unused_rates', 1)")  # removed with the sums that refer to them
     db.executemany(
         "INSERT OR IGNORE INTO unsettled VALUES (?, ?)", {(session_id, quarter) for _, session_id, quarter in owned}
     )

@@ -94,6 +94,9 @@ def settle(db: Sql, prices: Prices, isolated: Isolated = nullcontext) -> None:
     _sum(db)
     _sessions(db)
     db.execute("DELETE FROM unsettled")
+    if db.execute("SELECT 1 FROM meta WHERE name = 'unused_rates'").fetchone() is not None:
+        db.execute("DELETE FROM rates WHERE model NOT IN (SELECT model FROM usage)")
+        db.execute("DELETE FROM meta WHERE name = 'unused_rates'")
 
 
 def _sum(db: Sql) -> None:

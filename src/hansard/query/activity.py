@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -137,11 +137,11 @@ def count_sessions(reader: Reader, bounds: Sequence[datetime]) -> list[int]:
 def list_live(reader: Reader, since: datetime) -> dict[str, datetime]:
     """Sessions with a record after a time, and the time of their last one; newest first.
 
-    The dates of files say nothing: a copied history is all new.
+    The dates of files say nothing: a copied history is all new. Nor do dates in the future.
     """
     rows = reader.rows(
-        "SELECT session_id, ended_at FROM sessions WHERE source_state = 'live' AND ended_at >= ? ORDER BY 2 DESC, 1",
-        (to_milliseconds(since),),
+        "SELECT session_id, ended_at FROM sessions WHERE source_state = 'live' AND ended_at BETWEEN ? AND ? ORDER BY 2 DESC, 1",
+        (to_milliseconds(since), to_milliseconds(datetime.now(UTC) + LIVE)),
     )
     return {session_id: at for session_id, ended in rows if (at := from_milliseconds(ended)) is not None}
 

@@ -134,7 +134,7 @@ def group_row(group: Group, columns: int) -> str:
 
 def session_row(session: Session, facts: ListFacts, columns: int, names: ProjectNames) -> str:
     """One session on one line."""
-    is_live = session.ended_at is not None and facts.now - session.ended_at < LIVE
+    is_live = session.ended_at is not None and abs(facts.now - session.ended_at) < LIVE
     held = facts.secrets.get(session.session_id, 0)
     before = "● " * is_live + remark_marks(session)
     before += f"[{session.client}] " if session.other_client else ""
@@ -162,5 +162,5 @@ def _kept(session: Session, facts: ListFacts) -> tuple[str, str]:
     days = facts.cleanup.get(session.root)
     if days is None or session.ended_at is None:
         return "", "dim"
-    left = math.ceil((session.ended_at + timedelta(days=days) - facts.now).total_seconds() / 86_400)
+    left = math.ceil((session.ended_at - facts.now + timedelta(days=days)).total_seconds() / 86_400)
     return f"{max(0, left)}d", "yellow" if left <= _SOON else "dim"

@@ -125,7 +125,7 @@ def _tell(cli: Context, page: SearchPage, number: int) -> None:
     for text in page.notes if page.hits else ():
         note(text)
     if page.not_indexed_bytes:
-        why = "run `hansard sync`" if cli.no_sync else "another process is syncing"
+        why = "another process is syncing" if cli.syncing else "run `hansard sync`"
         warn(f"{size(page.not_indexed_bytes)} not indexed yet: {why}")
     if cli.as_json or not page.hits:
         return

@@ -29,7 +29,7 @@ def status_lines(
     if answer.sync_progress:
         rows.append(("", f"a sync is running: {answer.sync_progress.words}"))
     if answer.sync_error:
-        rows.append(("Sync", f"FAILED since: {one_line(answer.sync_error)}"))
+        rows.append(("Sync", f"failed: {one_line(answer.sync_error)}"))
     empty = f" and {many(answer.empty_sessions, 'empty one')}" if answer.empty_sessions else ""
     rows.append(
         (

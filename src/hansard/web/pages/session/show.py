@@ -178,7 +178,7 @@ def head_values(h: Hansard, session: Session, zone: tzinfo) -> dict[str, Any]:
         "lasted": elapsed_and_active(ended - started, h.active_time(session.session_id))
         if started and ended and ended > started
         else "",
-        "is_fresh": session.ended_at is not None and datetime.now(UTC) - session.ended_at < LIVE,
+        "is_fresh": session.ended_at is not None and abs(datetime.now(UTC) - session.ended_at) < LIVE,
     }
 
 
