@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from hansard.cli.arguments import FreeTextCommand, QueryCommand
+from tests.cli.conftest import SESSION, Run
 
 WORDS = [
     "x",
@@ -96,3 +97,25 @@ def test_a_report_takes_fields_that_are_excluded() -> None:
     words = ("a", "-tool:Bash", '-"b c"', "-(is:error OR d)", "-n", "5")
     result = CliRunner().invoke(report, ["--limit=5", *words[:4], "--", *words[4:]])
     assert result.output.strip() == repr((words, 5))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("sessions", "-n", "9223372036854775807"),
+        ("files", "-n", "99999999999999999999"),
+        ("prompts", "--page", "99999999999999999999"),
+        ("show", SESSION, "--at", "9223372036854775807"),
+        ("explain", "-n", "99999999999999999999"),
+        ("sql", "select 1", "--timeout", "1e400"),
+        ("sql", "select 1", "--memory", "99999999999999999999"),
+    ],
+)
+def test_a_number_that_is_too_large(run: Run, words: tuple[str, ...]) -> None:
+    error = run(*words, code=2).stderr
+    assert "is too large" in error or "is not in the range" in error
+
+
+def test_the_largest_page_of_the_largest_size(run: Run) -> None:
+    most = str(1 << 30)
+    assert run("sessions", "-n", most, "--page", most, code=None).exit_code in (0, 1)

@@ -28,6 +28,7 @@ def test_a_zip_has_every_session_byte_for_byte(demo: Site, client: httpx.Client)
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
         assert sorted(archive.read(name) for name in archive.namelist()) == wanted
     assert client.get("/export/sessions.zip").status_code == 400
+    assert client.get("/export/sessions.zip", params={"session": ""}).status_code == 400
     assert client.get("/export/sessions.zip", params={"session": "none such"}).status_code == 404
 
 

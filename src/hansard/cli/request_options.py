@@ -36,6 +36,8 @@ ORDER = click.option("--order", type=click.Choice(["asc", "desc"]), help="Smalle
 YES = click.option("--yes", "-y", is_flag=True, help="Make the changes; otherwise they are only shown.")
 LEDGER_FILTERS = "since until timezone project model match"
 SESSION_FILTERS = ("project since until branch model tool version text has_errors", GONE)
+_MOST = 1 << 40  # of any number; offsets have as many bits
+_MOST_ROWS = 1 << 30  # of pages, and of rows on each: their product is still an integer of SQLite
 _TEXT_SORTS = frozenset({"title", "project", "path"})  # ascending by default
 
 
@@ -103,7 +105,7 @@ def _option(request: type[Struct], name: str, names: list[str]) -> Option:
             return click.option("--reverse", is_flag=True, help="Reverse the order.")
         case "page":
             words = "Show the Nth page of --limit results."
-            return click.option("--page", type=click.IntRange(min=1), default=1, metavar="N", help=words)
+            return click.option("--page", type=Count(min=1, most=_MOST_ROWS), default=1, metavar="N", help=words)
         case "cursor":
             return click.option("--cursor", metavar="CURSOR", help="Continue after a page: next_cursor of --json.")
     field = field_of(request, name)
@@ -121,7 +123,7 @@ def _option(request: type[Struct], name: str, names: list[str]) -> Option:
     if field.type is bool:
         how = {"is_flag": True}
     elif field.type in (int, float):
-        numbers = click.IntRange(*limits) if field.type is int else click.FloatRange(*limits)
+        numbers = Count(*limits) if field.type is int else click.FloatRange(*limits)
         how = {"type": numbers, "default": default, "metavar": field.extra.get("metavar", "N")}
         how["show_default"] = field.type is float
     elif field.type is datetime:
@@ -133,10 +135,24 @@ def _option(request: type[Struct], name: str, names: list[str]) -> Option:
     return click.option(*flags, name, help=field.meta.description, **how)
 
 
+class Count(click.IntRange):
+    """A number in a range, and at most what databases can still calculate with."""
+
+    def __init__(self, min: int | None = None, max: int | None = None, *, most: int = _MOST) -> None:  # noqa: A002 - as click
+        super().__init__(min, max)
+        self._most = most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if number > self._most:
+            self.fail(f"{number} is too large: use {self._most:,} or less", param, ctx)
+        return number
+
+
 def limit_option(default: int | None, *, least: int = 0, text: str | None = None) -> Callable[[_Command], _Command]:
     """`-n`, `--limit`: how many to show."""
     words = text or ("Show at most this many." if least else "Show at most this many; 0 shows all.")
-    number = click.IntRange(min=least)
+    number = Count(min=least, most=_MOST_ROWS)
     return click.option(
         "-n", "--limit", type=number, default=default, show_default=bool(default), metavar="N", help=words
     )

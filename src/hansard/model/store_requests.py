@@ -365,8 +365,10 @@ class SqlRequest(_Query, frozen=True, kw_only=True):
         about("Use this engine; DuckDB is for analytics, and has to be installed.", choices=SQL_ENGINES),
     ] = "sqlite"
     limit: Annotated[int | None, about("Return at most N rows.", ge=1)] = None
-    timeout: Annotated[float, about("Stop after this many seconds; 0: never.", ge=0, metavar="SECONDS")] = 60.0
-    memory: Annotated[int, about("The query may use this much memory, in MiB.", ge=64)] = 1024
+    timeout: Annotated[
+        float, about("Stop after this many seconds; 0: never.", ge=0, le=1_000_000, metavar="SECONDS")
+    ] = 60.0
+    memory: Annotated[int, about("The query may use this much memory, in MiB.", ge=64, le=1 << 30)] = 1024
     allow_external: Annotated[bool, about("Let the query read and write files, and use the network (DuckDB only).")] = (
         False
     )

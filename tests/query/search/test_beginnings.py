@@ -76,6 +76,23 @@ def test_every_word_of_two_letters_endings_of_three_and_every_short_beginning_ar
         assert demo.search(word).notes is not None
 
 
+@pytest.mark.parametrize(
+    "word", ["URLSearchParams", "HTTPServer2", "parseURLAgain", "ghp_4KPONu3OujCxyz9", "sha256sum", "v2Beta"]
+)
+def test_every_beginning_of_an_identifier_finds_it(tmp_path: Path, word: str) -> None:
+    """Where capitals and digits divide it depends on what follows, which is not typed yet."""
+    tree = Tree(tmp_path / "claude", tmp_path / "store")
+    tree.write(main_path(session(1)), [result(session(1), "r1", "t1", f"look at {word} there", 0)])
+    with hansard.open(tree.home, roots=[tree.config]) as h:
+        h.sync()
+        missing = [
+            word[:end]
+            for end in range(2, len(word) + 1)
+            if word[end - 1] != "_" and not h.search(f"{word[:end]}*").hits
+        ]
+    assert missing == []
+
+
 # -- how much is read
 
 

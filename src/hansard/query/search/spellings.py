@@ -7,9 +7,11 @@ first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from hansard.errors import UsageError
 from hansard.index.tokens import tokens
 
 Spelling = tuple[str, ...]
@@ -95,7 +97,21 @@ def begun_spellings(text: str, vocabulary: Vocabulary, *, divided: bool = True) 
             for border in range(SHORTEST_OF_TWO, len(word) - _FEWEST_LETTERS + 1)
             if vocabulary.has((word[:border],)) and vocabulary.begun(word[border:]) is None
         ]
+    for row in _continued(text):
+        if row not in found and (len(row) == 1 or vocabulary.of([row[:-1]])):
+            with contextlib.suppress(UsageError):  # too many words: those that the typed spelling finds will do
+                words = vocabulary.begun(row[-1])
+                found += [row] if words is None else [(*row[:-1], word) for word in words if len(row[-1]) > 1]
     return found, True
+
+
+def _continued(text: str) -> Iterator[Spelling]:
+    """How the beginning of an identifier is divided if letters or digits follow, as `URLSe` is in URLSearch."""
+    for more in ("aa", "1"):
+        row = as_typed(text + more)
+        last = row[-1].removesuffix(more) if row else ""
+        if last:
+            yield *row[:-1], last
 
 
 def divisions(word: str, vocabulary: Vocabulary) -> list[Spelling]:

@@ -99,7 +99,7 @@ class BulkExportRequest(DownloadRequest, frozen=True, kw_only=True):
 async def download_several(request: Request) -> Response:
     """The sessions that `session` names, each as a file of one format; jsonl is the transcript, byte for byte."""
     asked = read_params(request, BulkExportRequest)
-    form, names = asked.format, list(dict.fromkeys(asked.sessions))
+    form, names = asked.format, list(dict.fromkeys(name for name in asked.sessions if name))
     if not names:
         raise UsageError("missing parameter 'session'")
     zone = zone_of(request)
