@@ -390,3 +390,27 @@ def test_a_plan_that_was_handed_over_gives_its_heading(tree: Tree, prompt: str, 
     tree.write(main_path(S), [user(S, "u1", prompt)])
     tree.sync()
     assert tree.rows("SELECT title, title_source FROM sessions") == [(title, "prompt")]
+
+
+def test_the_model_with_most_answers_comes_first(tree: Tree) -> None:
+    def answer(number: int, model: str) -> Line:
+        line = assistant(S, f"m{number}", f"msg_01{number}", "Because.", number, "u1")
+        line["message"]["model"] = model
+        return line
+
+    def models() -> list[str]:
+        tree.sync()
+        ((found,),) = tree.rows("SELECT models FROM sessions WHERE session_id = ?", S)
+        return json.loads(str(found))
+
+    tree.write(main_path(S), [TALK[0], answer(1, "small"), answer(2, "large")])
+    assert models() == ["small", "large"]
+    tree.append(main_path(S), [answer(3, "large"), answer(4, "other")])
+    assert models() == ["large", "small", "other"]
+    # Those of a fork count for its original only.
+    fork = session(2)
+    copies = [{**line, "sessionId": fork} for line in (TALK[0], answer(1, "small"), answer(2, "large"))]
+    tree.write(main_path(fork), [*copies, {**answer(5, "other"), "sessionId": fork}])
+    assert models() == ["large", "small", "other"]
+    ((found,),) = tree.rows("SELECT models FROM sessions WHERE session_id = ?", fork)
+    assert json.loads(str(found)) == ["other", "small", "large"]

@@ -163,7 +163,7 @@ def _derive_session(db: Sql, session_id: str, parts: list[Part], moves: Mapping[
             json.dumps(_union([state.branches for state in states])),
             first.version,
             json.dumps(_union([state.versions for state in states])),
-            json.dumps(_union([state.models for state in [*states, *(part.state for part in parts)]])),
+            json.dumps(_models(db, session_id, [*states, *(part.state for part in parts)])),
             title,
             title_source,
             first.first_prompt if main else "",
@@ -197,6 +197,19 @@ def _derive_session(db: Sql, session_id: str, parts: list[Part], moves: Mapping[
         "INSERT INTO session_tools VALUES (?,?,?,?)",
         ((session_id, tool, *counts) for tool, counts in sorted(tools.items())),
     )
+
+
+def _models(db: Sql, session_id: str, states: list[State]) -> list[str]:
+    """The models of a session: by the number of their answers, as reports count them, then in the order in which they were seen."""
+    models = _union([state.models for state in states])
+    if len(models) > 1:
+        answers = dict(
+            db.execute(
+                "SELECT model, count(*) FROM usage WHERE session_id = ? GROUP BY model", (session_id,)
+            ).fetchall()
+        )
+        models.sort(key=lambda model: -answers.get(model, 0))
+    return models
 
 
 def _source_state(parts: list[Part]) -> str:

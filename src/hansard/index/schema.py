@@ -13,7 +13,7 @@ import os
 
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
-VERSION = 27
+VERSION = 28
 QUARTER = 900_000  # milliseconds
 SNAPSHOT_TEXT = 1 << 62
 """Added to the id of a snapshot, gives the rowid of its text."""
