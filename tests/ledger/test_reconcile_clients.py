@@ -276,11 +276,21 @@ def test_other_clients_are_named(tmp_path: Path) -> None:
     thread().write(tmp_path / ".codex")
     (tmp_path / ".gemini").mkdir()
     gemini.write(tmp_path / ".gemini")
+    gemini.log(
+        tmp_path / ".gemini/tmp/ebb/chats/session-2026-03-02T09-00-8ae01953.jsonl",
+        gemini.session("8ae01953-a017-49cb-84cc-000000000003"),
+        gemini.message("user", "u1", [{"text": "When is low water?"}]),
+        gemini.message("gemini", "g1", "Its usage is not recorded."),
+    )
     found = reconciled(tmp_path, tmp_path / ".codex", tmp_path / ".gemini")
     assert [part.client for part in found.clients] == ["codex"]
     (other,) = found.not_compared
     assert other.client == "gemini"
     assert other.ours.messages
+    with hansard.open(tmp_path / "store", []) as h:
+        sessions = [one for one in h.sessions(debris=True).sessions if one.client == "gemini"]
+    assert len(sessions) == 3
+    assert other.sessions == sum(one.api_messages > 0 for one in sessions) == 2
     assert found.ours.messages == 0
 
 

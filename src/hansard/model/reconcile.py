@@ -152,7 +152,7 @@ class Uncompared(Struct, frozen=True):
     """A client that is not compared, because it is not known how other tools count it."""
 
     client: str
-    sessions: int
+    sessions: int  # with recorded usage
     ours: Counted
 
 

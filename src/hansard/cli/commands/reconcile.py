@@ -83,8 +83,9 @@ def _page(found: Reconciliation, columns: int, paint: Paint) -> Iterator[str]:
         yield from _peer(found.peer, columns, paint)
     told = [("Prices:", data_words(found.pricing.data))]
     for other in found.not_compared:
-        used = f"{many(other.ours.messages or 0, 'message')}" if other.ours.messages else "no usage recorded"
-        told.append(("-", f"{other.client} is not compared: {many(other.sessions, 'session')}, {used}"))
+        messages = other.ours.messages or 0
+        used = f"{many(other.sessions, 'session')}, {many(messages, 'message')}" if messages else "no usage recorded"
+        told.append(("-", f"{other.client} is not compared: {used}"))
     yield from note_lines(told, columns, paint)
 
 

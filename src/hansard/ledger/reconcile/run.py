@@ -184,9 +184,11 @@ def _uncompared(
 ) -> Iterator[Uncompared]:
     from hansard.model.reconcile import Uncompared
 
-    for client, ids in sessions.items():
+    counts = dict(reader.rows("SELECT client, count(*) FROM sessions WHERE api_messages > 0 GROUP BY client"))
+    for client in sessions:
         if client not in compared:
-            yield Uncompared(client, len(ids), _counted(_total(reader, sessions, client, moment).totals))
+            totals = _total(reader, sessions, client, moment).totals
+            yield Uncompared(client, counts.get(client, 0), _counted(totals))
 
 
 def _counted(row: UsageRow) -> Counted:
