@@ -15,6 +15,7 @@ from hansard.query.language import (
     Or,
     Phrase,
     Word,
+    help_of,
     syntax_help,
     syntax_markdown,
     walk,
@@ -35,7 +36,7 @@ def test_each_example_shows_its_class(documented: type[Operator | Field]) -> Non
 @pytest.mark.parametrize("documented", DOCUMENTED)
 def test_everything_is_on_both_pages(documented: type[Operator | Field]) -> None:
     terminal = " ".join(syntax_help().split())
-    for text in (documented.help, *documented.examples):
+    for text in (help_of(documented), *documented.examples):
         assert text in terminal
         assert text in syntax_markdown()
     for value in getattr(documented, "values", ()):

@@ -1,4 +1,4 @@
-"""The fields of a query, `name:value`: one class each, with its meaning and how its value is parsed."""
+"""The fields of a query, `name:value`: one class each, with how its value is parsed; its docstring is its help."""
 
 from __future__ import annotations
 
@@ -45,6 +45,9 @@ class FieldValue(NamedTuple):
 class QueryPart(Struct, frozen=True, eq=False):
     """A part of a query; its position in the text (the last two fields) is ignored in comparisons."""
 
+    name: ClassVar[str]
+    examples: ClassVar[tuple[str, ...]]
+
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self._meaning() == other._meaning()
 
@@ -65,130 +68,116 @@ class _Text(QueryPart, frozen=True, eq=False):
     start: int = 0
     end: int = 0
 
-    name: ClassVar[str]
-    help: ClassVar[str]
-    examples: ClassVar[tuple[str, ...]]
-
     @classmethod
     def read(cls, given: FieldValue) -> Iterator[Self]:
         yield cls(given.value, given.start, given.end)
 
 
 class Project(_Text, frozen=True):
-    """In a project."""
+    """In a project: its name, its path, or part of it."""
 
     name = "project"
-    help = "In a project: its name, its path, or part of it."
     examples = ("project:webshop", 'project:"my app"')
 
 
 class Folder(_Text, frozen=True):
-    """In a project at a path or below it."""
+    """In a project in this folder or below it; give the whole path."""
 
     name = "folder"
-    help = "In a project in this folder or below it; give the whole path."
     examples = ("folder:/home/me/code/webshop",)
 
 
 class PullRequest(_Text, frozen=True):
-    """With a pull request."""
+    """In sessions that opened or named a pull request: its link, or the end of it."""
 
     name = "pr"
-    help = "In sessions that opened or named a pull request: its link, or the end of it."
     examples = ("pr:https://github.com/me/webshop/pull/42", "pr:webshop/pull/42")
 
 
 class Branch(_Text, frozen=True):
-    """On a git branch."""
+    """Said while that git branch was checked out."""
 
     name = "branch"
-    help = "Said while that git branch was checked out."
     examples = ("branch:main",)
 
 
 class Model(_Text, frozen=True):
-    """By a model."""
+    """By a model; part of its name is enough."""
 
     name = "model"
-    help = "By a model; part of its name is enough."
     examples = ("model:opus",)
 
 
 class File(_Text, frozen=True):
-    """About a file."""
+    """Calls and results of tools that read or changed a file: its name, the end of its path, or the path."""
 
     name = "file"
-    help = "Calls and results of tools that read or changed a file: its name, the end of its path, or the path."
     examples = ("file:parser.py", "file:src/app/main.ts")
 
 
 class Changed(_Text, frozen=True):
-    """Changed a file."""
+    """Calls and results of tools that changed a file, or sessions that did; `file:X changed` is the same."""
 
     name = "changed"
-    help = "Calls and results of tools that changed a file, or sessions that did; `file:X changed` is the same."
     examples = ("changed:parser.py",)
 
 
 class InSession(_Text, frozen=True):
-    """In one session."""
+    """In one session: its id or the beginning of it."""
 
     name = "session"
-    help = "In one session: its id or the beginning of it."
     examples = ("session:3f2a91",)
 
 
 class InAgent(_Text, frozen=True):
-    """By one subagent."""
+    """By a subagent: its id, the beginning of it, or its type."""
 
     name = "agent"
-    help = "By a subagent: its id, the beginning of it, or its type."
     examples = ("agent:Explore",)
 
 
 class Title(_Text, frozen=True):
-    """In sessions with a title."""
+    """In sessions whose title contains these words."""
 
     name = "title"
-    help = "In sessions whose title contains these words."
     examples = ("title:login", 'title:"flaky login"')
 
 
 class Version(_Text, frozen=True):
-    """Written by a version of the client."""
+    """Written by a version of the client, or by all that start with it."""
 
     name = "version"
-    help = "Written by a version of the client, or by all that start with it."
     examples = ("version:2.1", "version:2.1.104")
 
 
 class Client(_Text, frozen=True):
-    """Written by a client."""
+    """In sessions of one client, the product that wrote them."""
 
     name = "client"
-    help = "In sessions of one client, the product that wrote them."
     examples = ("client:claude-code",)
 
 
 class Note(_Text, frozen=True):
-    """In sessions with a note."""
+    """In sessions with a note of yours that contains these words."""
 
     name = "note"
-    help = "In sessions with a note of yours that contains these words."
     examples = ("note:deploy", 'note:"ask Mira"')
 
 
-class Tag(QueryPart, frozen=True, eq=False):
-    """In sessions with a tag."""
+class _Prefix(QueryPart, frozen=True, eq=False):
+    """A field whose value may be a prefix."""
 
     value: str
     prefix: bool = False
     start: int = 0
     end: int = 0
 
-    name: ClassVar[str] = "tag"
-    help: ClassVar[str] = "In sessions with a tag of yours, or one of several; end with a star to match a prefix."
-    examples: ClassVar[tuple[str, ...]] = ("tag:infra", "tag:client/*", "tag:todo,later")
+
+class Tag(_Prefix, frozen=True):
+    """In sessions with a tag of yours, or one of several; end with a star to match a prefix."""
+
+    name = "tag"
+    examples = ("tag:infra", "tag:client/*", "tag:todo,later")
 
     @classmethod
     def read(cls, given: FieldValue) -> Iterator[Self]:
@@ -204,20 +193,14 @@ class Tag(QueryPart, frozen=True, eq=False):
             given.fail("tag: needs a tag, for example tag:infra")
 
 
-class Tool(QueryPart, frozen=True, eq=False):
-    """About a tool."""
+class Tool(_Prefix, frozen=True):
+    """Calls of a tool and their results; end with a star to match a prefix.
 
-    value: str
-    prefix: bool = False
-    start: int = 0
-    end: int = 0
+    Calls of Hansard's own MCP server are found only with tool:hansard.
+    """
 
-    name: ClassVar[str] = "tool"
-    help: ClassVar[str] = (
-        "Calls of a tool and their results; end with a star to match a prefix."
-        " Calls of Hansard's own MCP server are found only with tool:hansard."
-    )
-    examples: ClassVar[tuple[str, ...]] = ("tool:Bash", "tool:mcp__git*", "tool:hansard")
+    name = "tool"
+    examples = ("tool:Bash", "tool:mcp__git*", "tool:hansard")
 
     @classmethod
     def read(cls, given: FieldValue) -> Iterator[Self]:
@@ -259,10 +242,9 @@ class _Choice(_Text, frozen=True):
 
 
 class Role(_Choice, frozen=True):
-    """Said by one side."""
+    """Said by one side of the conversation."""
 
     name = "role"
-    help = "Said by one side of the conversation."
     examples = ("role:user", "role:assistant,tool")
     values: ClassVar[dict[str, str]] = {
         "user": "what you typed",
@@ -273,10 +255,9 @@ class Role(_Choice, frozen=True):
 
 
 class Kind(_Choice, frozen=True):
-    """Of one kind of text."""
+    """Of one kind of text, or of several."""
 
     name = "kind"
-    help = "Of one kind of text, or of several."
     examples = ("kind:prompt", "kind:prompt,reply")
     values: ClassVar[dict[str, str]] = {
         "prompt": "what you asked",
@@ -293,10 +274,9 @@ class Kind(_Choice, frozen=True):
 
 
 class Is(_Choice, frozen=True):
-    """Of a state."""
+    """Only errors, subagents, or sessions that were forked, that you pinned, or whose files are gone."""
 
     name = "is"
-    help = "Only errors, subagents, or sessions that were forked, that you pinned, or whose files are gone."
     examples = ("is:error", "-is:subagent", "is:pinned")
     values: ClassVar[dict[str, str]] = {
         "error": "a failed tool or request",
@@ -310,10 +290,9 @@ class Is(_Choice, frozen=True):
 
 
 class Has(_Choice, frozen=True):
-    """With something attached."""
+    """Only what includes an image, changed a file, or is in a session with a pinned message."""
 
     name = "has"
-    help = "Only what includes an image, changed a file, or is in a session with a pinned message."
     examples = ("has:image", "has:diff", "has:pin")
     values: ClassVar[dict[str, str]] = {
         "image": "an image",
@@ -323,15 +302,11 @@ class Has(_Choice, frozen=True):
 
 
 class _Moment(QueryPart, frozen=True, eq=False):
-    """A field with a time, in milliseconds since 1970 in UTC."""
+    """A field with a time, in milliseconds since 1970 in UTC: Since and After mean t >= at, Before and Until t < at."""
 
     at: int
     start: int = 0
     end: int = 0
-
-    name: ClassVar[str]
-    help: ClassVar[str]
-    examples: ClassVar[tuple[str, ...]]
 
     @classmethod
     def read(cls, given: FieldValue) -> Iterator[Self]:
@@ -343,18 +318,16 @@ class _Moment(QueryPart, frozen=True, eq=False):
 
 
 class Before(_Moment, frozen=True):
-    """Before the start of a time: t < at."""
+    """Before the start of that day, week, month or year, or before that time."""
 
     name = "before"
-    help = "Before the start of that day, week, month or year, or before that time."
     examples = ("before:2026-05-01", "before:2w")
 
 
 class Until(Before, frozen=True):
-    """Up to the end of a time: t < at."""
+    """Up to the end of that day, month or year, or up to that time."""
 
     name = "until"
-    help = "Up to the end of that day, month or year, or up to that time."
     examples = ("until:2026-05-01", 'until:"3 days ago"')
 
     @classmethod
@@ -363,10 +336,9 @@ class Until(Before, frozen=True):
 
 
 class After(_Moment, frozen=True):
-    """After the end of a time: t >= at."""
+    """After the end of that day, week, month or year, or after that time."""
 
     name = "after"
-    help = "After the end of that day, week, month or year, or after that time."
     examples = ("after:2026-04", "after:yesterday")
 
     @classmethod
@@ -375,23 +347,21 @@ class After(_Moment, frozen=True):
 
 
 class Since(_Moment, frozen=True):
-    """From the start of a time on: t >= at."""
+    """Since the start of that day, week, month or year, or since that long ago."""
 
     name = "since"
-    help = "Since the start of that day, week, month or year, or since that long ago."
     examples = ("since:7d", "since:monday", "since:2026-05-01")
 
 
 class On(QueryPart, frozen=True, eq=False):
-    """Within a day, week, month or year: first <= t < last."""
+    """Within a day, week, month or year."""
 
-    first: int
+    first: int  # first <= t < last
     last: int
     start: int = 0
     end: int = 0
 
-    name: ClassVar[str] = "on"
-    help: ClassVar[str] = "Within a day, week, month or year."
+    name = "on"
     examples: ClassVar[tuple[str, ...]] = ("on:2026-05-01", "on:yesterday", "on:last-week")
 
     @classmethod
@@ -405,10 +375,9 @@ class On(QueryPart, frozen=True, eq=False):
 
 
 class Date(On, frozen=True):
-    """`on:` by another name."""
+    """The same as on:."""
 
     name = "date"
-    help = "The same as on:."
     examples = ("date:2026-05-01", "date:last-monday")
 
 
@@ -423,16 +392,11 @@ class _Amount(QueryPart, Generic[_Number], frozen=True, eq=False):
     start: int = 0
     end: int = 0
 
-    name: ClassVar[str]
-    help: ClassVar[str]
-    examples: ClassVar[tuple[str, ...]]
-
 
 class Cost(_Amount["Decimal"], frozen=True):
-    """In sessions by cost, in dollars."""
+    """In sessions with this cost in dollars: > >= < <= or =; a bare number means at least."""
 
     name = "cost"
-    help = "In sessions with this cost in dollars: > >= < <= or =; a bare number means at least."
     examples = ("cost:>1", "cost:<=0.50", "cost:$2")
 
     @classmethod
@@ -444,10 +408,9 @@ class Cost(_Amount["Decimal"], frozen=True):
 
 
 class Tokens(_Amount[int], frozen=True):
-    """In sessions by token count."""
+    """In sessions with this many tokens; k, m and g are thousands, millions and billions."""
 
     name = "tokens"
-    help = "In sessions with this many tokens; k, m and g are thousands, millions and billions."
     examples = ("tokens:>100k", "tokens:<1.5m")
 
     @classmethod
@@ -467,23 +430,8 @@ Field = (
 FIELDS: dict[str, type[Field]] = {
     cls.name: cls
     for cls in (
-        *(
-            Kind,
-            Role,
-            Tool,
-            File,
-            Changed,
-            Title,
-            Project,
-            Folder,
-            Branch,
-            PullRequest,
-            InSession,
-            InAgent,
-            Model,
-            Version,
-            Client,
-        ),
+        *(Kind, Role, Tool, File, Changed, Title),
+        *(Project, Folder, Branch, PullRequest, InSession, InAgent, Model, Version, Client),
         *(Tag, Note, Since, Until, On, Date, Before, After, Is, Has, Cost, Tokens),
     )
 }

@@ -36,10 +36,15 @@ class Syntax(NamedTuple):
     text: str
 
 
+def help_of(element: type) -> str:
+    """The help of an operator or a field."""
+    return " ".join((element.__doc__ or "").split())
+
+
 def syntax() -> Syntax:
-    operators = tuple(HelpEntry(operator.name, operator.help, operator.examples) for operator in OPERATORS)
+    operators = tuple(HelpEntry(operator.name, help_of(operator), operator.examples) for operator in OPERATORS)
     fields = tuple(
-        HelpEntry(f"{name}:", field.help, field.examples, tuple(getattr(field, "values", {}).items()))
+        HelpEntry(f"{name}:", help_of(field), field.examples, tuple(getattr(field, "values", {}).items()))
         for name, field in FIELDS.items()
     )
     return Syntax(_ALL, operators, fields, _DATES, _text(_TEXT))
@@ -59,11 +64,11 @@ def _terminal() -> Iterator[str]:
     yield fill(_ALL, _WIDTH)
     yield "\nWords and operators"
     for operator in OPERATORS:
-        yield from _entry(operator.name, operator.help)
+        yield from _entry(operator.name, help_of(operator))
         yield from _listed(operator.examples)
     yield "\nFields"
     for name, field in FIELDS.items():
-        yield from _entry(f"{name}:", field.help)
+        yield from _entry(f"{name}:", help_of(field))
         yield from (_line(f"{value}  {meaning}") for value, meaning in _values(field))
         yield from _listed(field.examples)
     yield ""
@@ -101,11 +106,11 @@ def _markdown() -> Iterator[str]:
     yield "## Words and operators\n"
     yield "| write | finds | for example |\n|---|---|---|"
     for operator in OPERATORS:
-        yield f"| {_code(operator.name)} | {operator.help} | {_codes(operator.examples)} |"
+        yield f"| {_code(operator.name)} | {help_of(operator)} | {_codes(operator.examples)} |"
     yield "\n## Fields\n"
     yield "| field | finds | for example |\n|---|---|---|"
     for name, field in FIELDS.items():
-        yield f"| `{name}:` | {field.help} | {_codes(field.examples)} |"
+        yield f"| `{name}:` | {help_of(field)} | {_codes(field.examples)} |"
     for name, field in FIELDS.items():
         if values := _values(field):
             yield f"\n| `{name}:` | means |\n|---|---|"

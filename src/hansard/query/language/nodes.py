@@ -1,4 +1,4 @@
-"""The nodes of a query: one class per operator, each with its help."""
+"""The nodes of a query: one class per operator, whose docstring is its help."""
 
 from __future__ import annotations
 
@@ -13,55 +13,47 @@ from hansard.query.language.fields import Field, QueryPart
 class _Terms(QueryPart, frozen=True, eq=False):
     """Text to be found; `start` and `end` are its columns in the query, ignored in comparisons."""
 
-    text: str
+    text: str  # without the quotes or the star
     prefix: bool = False
     start: int = 0
     end: int = 0
 
-    name: ClassVar[str]
-    help: ClassVar[str]
-    examples: ClassVar[tuple[str, ...]]
-
 
 class Word(_Terms, frozen=True):
-    """A bare word as typed, without the star."""
+    """A word or name in any of its forms and spellings; with a star at the end, everything that starts with it."""
 
     name = "word"
-    help = "A word or name in any of its forms and spellings; with a star at the end, everything that starts with it."
     examples = ("timeout", "parseLine", "migrat*")
 
 
 class Phrase(_Terms, frozen=True):
-    """The text between quotes."""
+    """Exactly these words in a row; quotes also turn operators into plain text."""
 
     name = '"a phrase"'
-    help = "Exactly these words in a row; quotes also turn operators into plain text."
     examples = ('"connection refused"', '"is:open"', '"cannot read prop"*')
 
 
 class Near(QueryPart, frozen=True, eq=False):
-    """Words close to each other, in any order."""
+    """These words in any order with at most this many words between them; 10 by default."""
 
     words: tuple[str, ...]
     distance: int
     start: int = 0
     end: int = 0
 
-    name: ClassVar[str] = "near(a b, 10)"
-    help: ClassVar[str] = "These words in any order with at most this many words between them; 10 by default."
-    examples: ClassVar[tuple[str, ...]] = ("near(login flaky)", "near(disk full, 3)")
+    name = "near(a b, 10)"
+    examples = ("near(login flaky)", "near(disk full, 3)")
 
 
 class Not(QueryPart, frozen=True, eq=False):
-    """Everything that does not match."""
+    """Not this: a word, a phrase, a field or a group."""
 
     node: Node
     start: int = 0
     end: int = 0
 
-    name: ClassVar[str] = "-a"
-    help: ClassVar[str] = "Not this: a word, a phrase, a field or a group."
-    examples: ClassVar[tuple[str, ...]] = ("cache -redis", '-"no such file"', "-tool:Bash")
+    name = "-a"
+    examples = ("cache -redis", '-"no such file"', "-tool:Bash")
 
 
 class _Several(Struct, frozen=True):
@@ -70,31 +62,27 @@ class _Several(Struct, frozen=True):
     nodes: tuple[Node, ...]
 
     name: ClassVar[str]
-    help: ClassVar[str]
     examples: ClassVar[tuple[str, ...]]
 
 
 class And(_Several, frozen=True):
-    """All of them."""
+    """All of them, in any order."""
 
     name = "a b"
-    help = "All of them, in any order."
     examples = ("login flaky", "migration kind:prompt")
 
 
 class Or(_Several, frozen=True):
-    """At least one of them."""
+    """At least one of them; adjacent words bind tighter, and parentheses group."""
 
     name = "a OR b"
-    help = "At least one of them; adjacent words bind tighter, and parentheses group."
     examples = ("timeout OR refused", "(flaky OR broken) login", "deploy -(staging OR test)")
 
 
 class Everything(Struct, frozen=True):
-    """The empty query."""
+    """Everything."""
 
     name: ClassVar[str] = ""
-    help: ClassVar[str] = "Everything."
     examples: ClassVar[tuple[str, ...]] = ("",)
 
 
