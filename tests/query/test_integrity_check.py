@@ -11,8 +11,8 @@ import pytest
 
 import hansard
 from hansard.index.schema import VERSION, text_tables
-from hansard.query import integrity_check
-from hansard.query.integrity_check import CheckedPages, check_pages, is_damaged
+from hansard.query import diagnosis
+from hansard.query.diagnosis import CheckedPages, check_pages, is_damaged
 from hansard.storage import sqlite
 from hansard.storage.sqlite import PAGE_SIZE, connect, reserve_checksums
 from tests.counting import counted
@@ -94,11 +94,11 @@ def test_all_words_of_a_small_full_text_are_checked(store: Path) -> None:
 
 
 def test_a_large_full_text_is_checked_by_samples(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(integrity_check, "_ALL_WORDS", 0)
+    monkeypatch.setattr(diagnosis, "_ALL_WORDS", 0)
     assert not is_damaged(str(store), "text.db")
     # A run of damaged leaves is met, wherever it is.
     leaves = _leaves(store)
-    apart = len(leaves) // integrity_check._PROBES + 2
+    apart = len(leaves) // diagnosis._PROBES + 2
     begin = random.Random(3).randrange(len(leaves) - 3 * apart)
     for leaf in leaves[begin : begin + 3 * apart]:
         _spoil(store, leaf)
@@ -106,12 +106,12 @@ def test_a_large_full_text_is_checked_by_samples(store: Path, monkeypatch: pytes
 
 
 def test_the_samples_do_not_grow_with_the_text(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(integrity_check, "_ALL_WORDS", 0)
-    assert len(_leaves(large)) > 2 * integrity_check._PROBES
+    monkeypatch.setattr(diagnosis, "_ALL_WORDS", 0)
+    assert len(_leaves(large)) > 2 * diagnosis._PROBES
     with counted() as work:
         assert not is_damaged(str(large), "text.db")
     probes = work.statements['SELECT cnt FROM temp."work_words" WHERE term >= ? LIMIT ?']
-    assert integrity_check._PROBES <= probes <= 2 * integrity_check._PROBES
+    assert diagnosis._PROBES <= probes <= 2 * diagnosis._PROBES
 
 
 # -- large databases, a part at a time
@@ -122,7 +122,7 @@ def some_pages(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> Tree:
     """A store whose databases count as large: three pages are a part."""
     tree.write(main_path(session(1)), talk(session(1), "talk", 5))
     tree.sync()
-    monkeypatch.setattr(integrity_check, "_ALL_PAGES", 3)
+    monkeypatch.setattr(diagnosis, "_ALL_PAGES", 3)
     return tree
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from hansard.model.requests import ProjectsRequest, SessionsRequest
     from hansard.query.language import Node
-    from hansard.query.reader import Reader
 
 COST = (
     f"CASE WHEN {NO_USAGE} THEN NULL WHEN api_messages = 0 THEN 0 ELSE"
@@ -48,15 +47,15 @@ SORTS = {
 }
 _TEXT_SORTS = frozenset({"title", "project"})
 
+_OF_COSTS = "(SELECT c.{0} FROM session_costs c WHERE c.session_id = sessions.session_id)"
+_STORED = Session.__struct_fields__[: Session.__struct_fields__.index("pinned")]
+"""The fields of a session with a column of the same name; the fields behind them are remarks."""
+_ELSEWHERE = {name: recorded(name) for name in TOKEN_COLUMNS} | {
+    name: _OF_COSTS.format(name) for name in ("cost_usd", "unpriced_models")
+}
 _COLUMNS = (
-    "session_id, project, title, title_source, first_prompt, started_at, ended_at, prompts, commands, messages, tool_calls,"
-    " tool_errors, api_errors, agents, compactions, hooks, images, files_changed, lines_added, lines_removed, models,"
-    f" {', '.join(map(recorded, TOKEN_COLUMNS))}, api_messages, lower_bound_messages, source_state,"
-    " cwd, branch, branches, version, versions, root, project_dir, transcripts, bytes, issues, debris, team, pull_requests,"
-    " (SELECT c.cost_usd FROM session_costs c WHERE c.session_id = sessions.session_id),"
-    " (SELECT c.unpriced_models FROM session_costs c WHERE c.session_id = sessions.session_id),"
-    " (SELECT json_group_array(json_array(m.kind, m.value)) FROM"
-    " (SELECT kind, value FROM remarks WHERE session_id = sessions.session_id ORDER BY id) m), client"
+    f"{', '.join(_ELSEWHERE.get(name, name) for name in _STORED)}, (SELECT json_group_array(json_array(m.kind, m.value)) FROM"
+    " (SELECT kind, value FROM remarks WHERE session_id = sessions.session_id ORDER BY id) m)"
 )
 
 
@@ -112,8 +111,6 @@ def list_sessions(reader: Reader, request: SessionsRequest) -> SessionPage:
     """One page of sessions, newest first by default; with `around`, the page centred on that session, or the first page."""
     where, values = where_sessions(reader, query_of(request, request.query), request.text, debris=request.debris)
     if request.fuzzy:
-        from hansard.query.fuzzy import is_similar
-
         reader.teach("is_similar", is_similar)
         where += " AND is_similar(title || ' ' || project, ?)"
         values.append(request.fuzzy)
@@ -186,65 +183,36 @@ def in_order(
     return tuple(_session(row) for row in rows), next_cursor
 
 
+def _list(value: str | None) -> tuple[str, ...]:
+    return tuple(from_json(value or "[]"))
+
+
+_CONVERTED: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("started_at", "ended_at"), from_milliseconds),
+    **dict.fromkeys(("models", "unpriced_models", "branches", "versions", "pull_requests"), _list),
+    "debris": bool,
+}
+_READ = [(_STORED.index(name), read) for name, read in _CONVERTED.items()]
+_COST, _MESSAGES, _API_MESSAGES = map(_STORED.index, ("cost_usd", "messages", "api_messages"))
+
+
 def _session(row: Any) -> Session:
-    remarks = [] if row[43] == "[]" else from_json(row[43])
-    return Session(
-        session_id=row[0],
-        project=row[1],
-        title=row[2],
-        title_source=row[3],
-        first_prompt=row[4],
-        started_at=from_milliseconds(row[5]),
-        ended_at=from_milliseconds(row[6]),
-        prompts=row[7],
-        commands=row[8],
-        messages=row[9],
-        tool_calls=row[10],
-        tool_errors=row[11],
-        api_errors=row[12],
-        agents=row[13],
-        compactions=row[14],
-        hooks=row[15],
-        images=row[16],
-        files_changed=row[17],
-        lines_added=row[18],
-        lines_removed=row[19],
-        models=tuple(from_json(row[20])),
-        input_tokens=row[21],
-        output_tokens=row[22],
-        cache_read_tokens=row[23],
-        cache_write_tokens=row[24],
-        api_messages=row[25],
-        lower_bound_messages=row[26],
-        cost_usd=_cost(row),
-        unpriced_models=tuple(from_json(row[42] or "[]")),
-        source_state=row[27],
-        cwd=row[28],
-        branch=row[29],
-        branches=tuple(from_json(row[30])),
-        version=row[31],
-        versions=tuple(from_json(row[32])),
-        root=row[33],
-        client=row[44],
-        project_dir=row[34],
-        transcripts=row[35],
-        bytes=row[36],
-        issues=row[37],
-        debris=bool(row[38]),
-        team=row[39],
-        pull_requests=tuple(from_json(row[40])),
-        pinned=["pin", ""] in remarks,
-        tags=tuple(value for kind, value in remarks if kind == "tag"),
-        notes=tuple(value for kind, value in remarks if kind == "note"),
-        pinned_messages=tuple(value for kind, value in remarks if kind == "pin" and value),
-    )
+    values: list[Any] = list(row[: len(_STORED)])
+    for place, read in _READ:
+        values[place] = read(values[place])
+    values[_COST] = _cost(values[_COST], values[_MESSAGES] + values[_API_MESSAGES])
+    said = row[len(_STORED)]
+    remarks = [] if said == "[]" else from_json(said)
+    pins = [value for kind, value in remarks if kind == "pin"]
+    tags, notes = (tuple(value for kind, value in remarks if kind == wanted) for wanted in ("tag", "note"))
+    return Session(*values, *["" in pins, tags, notes, tuple(filter(None, pins))])
 
 
-def _cost(row: Any) -> Decimal | None:
+def _cost(amount: str | None, messages: int) -> Decimal | None:
     from decimal import Decimal
 
     # A session without answers cost nothing; without a price or recorded usage, the cost is unknown.
-    return Decimal(row[41]) if row[41] is not None else None if row[9] or row[25] else Decimal(0)
+    return Decimal(amount) if amount is not None else None if messages else Decimal(0)
 
 
 def find_session(reader: Reader, name: str, folder: str | None = None) -> Session:
@@ -418,3 +386,21 @@ def list_tags(reader: Reader) -> list[Tagged]:
             " GROUP BY folded ORDER BY 2 DESC, folded"
         )
     ]
+
+
+_GAP = 3  # letters that may be missing between two
+
+
+def is_similar(text: str, words: str) -> bool:
+    """Whether a text has the letters of every word in order and close together."""
+    text = text.casefold()
+    return all(_has(text, word) for word in words.casefold().split())
+
+
+def _has(text: str, word: str) -> bool:
+    """Whether a text has the letters of a word; a regular expression could try every combination of gaps."""
+    ends = [place + 1 for place, letter in enumerate(text) if letter == word[0]]  # behind the letters found so far
+    for wanted in word[1:]:
+        near = sorted({place for end in ends for place in range(end, min(end + _GAP + 1, len(text)))})
+        ends = [place + 1 for place in near if text[place] == wanted]
+    return bool(ends)

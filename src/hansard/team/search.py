@@ -22,7 +22,7 @@ from hansard.model.search import PartialMatches, SearchPage, SessionHits
 from hansard.model.time import moment_at, to_milliseconds
 from hansard.query.language import And, Everything, Near, Node, Not, Or, Phrase, Word, walk
 from hansard.query.language.options import make_query
-from hansard.query.search.partial import fewer_words
+from hansard.query.search.hints import fewer_words
 from hansard.query.search.session_hits import HITS_PER_SESSION, LATEST, different, grouped, made_for
 from hansard.storage.cursors import read_cursor, write_cursor
 from hansard.team.hits import Found, HitBuilder

@@ -16,9 +16,8 @@ from hansard.demo import write_history
 from hansard.engine import Hansard
 from hansard.index.tokens import tokens
 from hansard.query.recall import answer, candidates
-from hansard.query.recall.passages import SIZE, cut, words_in
+from hansard.query.recall.passages import SIZE, cut, make_windows, words_in
 from hansard.query.recall.question import asked_words, words_of
-from hansard.query.recall.windows import make_windows
 from hansard.query.search.blocks import Texts, describe
 from hansard.query.search.pages import distinct
 from hansard.query.search.vocabulary import IndexedWords

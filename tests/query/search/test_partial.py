@@ -8,7 +8,7 @@ import pytest
 
 from hansard.engine import Hansard
 from hansard.query.language import parse
-from hansard.query.search.partial import fewer_words
+from hansard.query.search.hints import fewer_words
 
 
 def test_as_many_words_as_occur_together_are_found(demo: Hansard) -> None:

@@ -20,9 +20,18 @@ from hansard.query.language import And, InSession, Kind, Node, Not, Phrase
 from hansard.query.language.nodes import several
 from hansard.query.language.options import make_query
 from hansard.query.recall.candidates import SEEDS, find_candidates
-from hansard.query.recall.passages import cut, is_repeated, most_for, prior, score, words_in
+from hansard.query.recall.passages import (
+    Piece,
+    Window,
+    cut,
+    is_repeated,
+    make_windows,
+    most_for,
+    prior,
+    score,
+    words_in,
+)
 from hansard.query.recall.question import Asked, Finder, asked_words, is_content, words_of
-from hansard.query.recall.windows import Piece, Window, make_windows
 from hansard.query.search.blocks import TextBlock, Texts, command_outputs, describe, name_tools
 from hansard.query.search.candidates import TALK, WORK
 from hansard.query.search.candidates import Finder as Matches

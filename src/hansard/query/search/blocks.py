@@ -47,16 +47,16 @@ class TextBlock(Struct):
     client: str  # empty for a file
     path: str
     offset: int
-    length: int | None  # of its line, if known
-    number: int
-    uuid: str | None
-    at: int | None
-    session_id: str
-    agent_id: str
-    tool: str
-    is_error: bool
-    is_aside: bool
-    is_current: bool  # False: from a former generation of its transcript
+    length: int | None = None  # of its line, if known
+    number: int = 0
+    uuid: str | None = None
+    at: int | None = None
+    session_id: str = ""
+    agent_id: str = ""
+    tool: str = ""
+    is_error: bool = False
+    is_aside: bool = False
+    is_current: bool = True  # False: from a former generation of its transcript
     is_copy: bool = False  # in the part its transcript copied from another session
     log_kind: str = ""  # main, agent or history; empty for a file
     is_shown: bool = False  # in the transcript that its session is read from, or in a subagent's
@@ -128,14 +128,9 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
             client=client,
             path=path,
             offset=id_ & OFFSET_MASK,
-            length=None,
-            number=0,
-            uuid=None,
             at=ts if inside and ts is not None else first_ts,
             session_id=session_id,
             agent_id=agent_id,
-            tool="",
-            is_error=False,
             is_aside=bool(agent_id),
             is_current=bool(is_current),
             log_kind=log_kind,
@@ -212,14 +207,9 @@ def _of_files(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
             client="",
             path=path,
             offset=0,
-            length=None,
-            number=0,
-            uuid=None,
             at=mtime,
             session_id=session_id,
             agent_id=agent_id,
-            tool="",
-            is_error=False,
             is_aside=bool(agent_id),
             is_current=bool(is_current),
         )

@@ -1,19 +1,30 @@
-"""Hints when nothing matches: words that do not occur, similar spellings, and what the rest of the query would find."""
+"""What to show when nothing matches: hints about words and spellings, and the best matches for as many words as occur together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
-from itertools import islice
+from itertools import combinations, islice
+from math import comb
+from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from hansard.model.search import PartialMatches
 from hansard.query.compile import folder_of
-from hansard.query.language import And, Branch, Model, Node, Project, Tag, Tool, Word
+from hansard.query.language import And, Branch, Model, Node, Or, Project, Tag, Tool, Word
+from hansard.query.language.nodes import several
 from hansard.query.reader import Reader
 from hansard.query.search.candidates import Finder
 from hansard.query.search.plan import make_plan
 from hansard.query.search.spellings import as_typed, spellings
 from hansard.query.search.vocabulary import IndexedWords
 from hansard.query.suggestions import list_values
+
+if TYPE_CHECKING:
+    from hansard.model.gate import Redact
+    from hansard.model.requests import SearchRequest
+    from hansard.record.store import Record
 
 _MOST_WORDS = 12
 _MOST_TERMS = 30_000  # of the vocabulary compared with one word
@@ -91,3 +102,34 @@ def _spelled_nearly(reader: Reader, tokens: tuple[str, ...]) -> str:
         )
     near = get_close_matches(word, sorted(terms - {word}), n=1, cutoff=0.8)
     return near[0] if near else ""
+
+
+_MOST_CHOICES = 70  # ways to leave words out
+
+
+def partial_matches(
+    reader: Reader, request: SearchRequest, node: Node, record: Record | None, redact: Redact | None = None
+) -> PartialMatches | None:
+    """The best matches for the most words that some text has, two of them or more if the query has three; None if there are none."""
+    from hansard.query.search.pages import Search
+
+    for words, of, fewer in fewer_words(node):
+        page = Search(reader, replace(request, facets=False), node=fewer, redact=redact).page(record)
+        if page.hits:
+            truncated = page.truncated or page.next_cursor is not None
+            return PartialMatches(words, of, page.hits, page.sessions, page.total, truncated)
+    return None
+
+
+def fewer_words(node: Node) -> Iterator[tuple[int, int, Node]]:
+    """How many words must match, of how many, and the query for it; everything that is not a word stays required."""
+    parts = node.nodes if isinstance(node, And) else (node,)
+    words = [part for part in parts if isinstance(part, Word)]
+    rest = [part for part in parts if not isinstance(part, Word)]
+    of = len(words)
+    least = 2 if of > 2 else 1
+    for size in range(of - 1, least - 1, -1):
+        if comb(of, size) > _MOST_CHOICES:
+            continue
+        choices = [several(And, chosen) for chosen in combinations(words, size)]
+        yield size, of, several(And, [*rest, several(Or, choices)])

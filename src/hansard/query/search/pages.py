@@ -144,8 +144,7 @@ class Search:
         notes, partial = list(self.plan.notes), None
         # Not with screening: hints and partial matches would know the words of secrets.
         if not batch.total and self._screen is None and self._reader.has_text and request.cursor is None:
-            from hansard.query.search.hints import hints
-            from hansard.query.search.partial import partial_matches
+            from hansard.query.search.hints import hints, partial_matches
 
             notes += hints(self._reader, self.node)
             partial = partial_matches(self._reader, request, self.node, record, self._redact)
