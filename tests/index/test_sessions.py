@@ -15,7 +15,7 @@ from hansard.index.derive import project_of
 from hansard.sources.git import find_worktree
 from hansard.storage.sqlite import connect
 from hansard.sync.rebuild import rebuild
-from tests.sync.making import FOLDER, Line, assistant, call, entry, main_path, result, session, user
+from tests.sync.making import FOLDER, Line, agent_path, assistant, call, entry, main_path, result, session, user
 
 if TYPE_CHECKING:
     from tests.sync.making import Tree
@@ -407,10 +407,13 @@ def test_the_model_with_most_answers_comes_first(tree: Tree) -> None:
     assert models() == ["small", "large"]
     tree.append(main_path(S), [answer(3, "large"), answer(4, "other")])
     assert models() == ["large", "small", "other"]
+    aside = [{**answer(number, "aside"), "agentId": "a1", "isSidechain": True} for number in range(10, 15)]
+    tree.write(agent_path(S, "a1"), aside)
+    assert models() == ["large", "small", "other", "aside"]
     # Those of a fork count for its original only.
     fork = session(2)
     copies = [{**line, "sessionId": fork} for line in (TALK[0], answer(1, "small"), answer(2, "large"))]
     tree.write(main_path(fork), [*copies, {**answer(5, "other"), "sessionId": fork}])
-    assert models() == ["large", "small", "other"]
+    assert models() == ["large", "small", "other", "aside"]
     ((found,),) = tree.rows("SELECT models FROM sessions WHERE session_id = ?", fork)
     assert json.loads(str(found)) == ["other", "small", "large"]

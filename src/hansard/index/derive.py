@@ -200,15 +200,17 @@ def _derive_session(db: Sql, session_id: str, parts: list[Part], moves: Mapping[
 
 
 def _models(db: Sql, session_id: str, states: list[State]) -> list[str]:
-    """The models of a session: by the number of their answers, as reports count them, then in the order in which they were seen."""
+    """The models of a session: by their answers in its conversation, then by those in subagents, then as they were seen."""
     models = _union([state.models for state in states])
     if len(models) > 1:
-        answers = dict(
-            db.execute(
-                "SELECT model, count(*) FROM usage WHERE session_id = ? GROUP BY model", (session_id,)
-            ).fetchall()
-        )
-        models.sort(key=lambda model: -answers.get(model, 0))
+        answers: dict[str, tuple[int, int]] = {
+            model: (-own, -count)
+            for model, own, count in db.execute(
+                "SELECT model, sum(agent_id = ''), count(*) FROM usage WHERE session_id = ? GROUP BY model",
+                (session_id,),
+            )
+        }
+        models.sort(key=lambda model: answers.get(model, (0, 0)))
     return models
 
 

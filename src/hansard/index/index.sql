@@ -397,7 +397,7 @@ CREATE TABLE sessions (
     branches      TEXT NOT NULL,      -- JSON list
     version       TEXT NOT NULL,
     versions      TEXT NOT NULL,      -- JSON list
-    models        TEXT NOT NULL,      -- JSON list, the one with most answers first
+    models        TEXT NOT NULL,      -- JSON list, the one with most answers in the conversation first
     title         TEXT NOT NULL,
     title_source  TEXT NOT NULL,      -- yours, custom, agent, ai, summary, prompt, command, none
     first_prompt  TEXT NOT NULL,

@@ -38,7 +38,7 @@ class Session(Struct, frozen=True):
     files_changed: int
     lines_added: int
     lines_removed: int
-    models: tuple[str, ...]  # the one with most answers first
+    models: tuple[str, ...]  # the one with most answers in the conversation first
     input_tokens: int | None  # None, like the next three and the cost: the client recorded no usage
     output_tokens: int | None
     cache_read_tokens: int | None

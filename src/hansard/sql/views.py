@@ -82,7 +82,7 @@ SESSIONS = View(
         ("files_changed", "integer", "s.files_changed", ""),
         ("lines_added", "integer", "s.lines_added", ""),
         ("lines_removed", "integer", "s.lines_removed", ""),
-        ("models", "text", "s.models", "JSON list, the one with most answers first"),
+        ("models", "text", "s.models", "JSON list, the one with most answers in the conversation first"),
         (
             "input_tokens",
             "integer",
