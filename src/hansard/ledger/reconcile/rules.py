@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from datetime import datetime
     from decimal import Decimal
 
-    import apsw
-
     from hansard.ledger.reconcile.line_store import UsageLines
 
 KEYS = {
@@ -99,11 +97,6 @@ class Count:
         self._rates = rates
         self._known: dict[tuple[Rule, bool], dict[str, Counted]] = {}
         self._told: str = ""  # which rule's rows `told` has
-        self._facts = _facts(self._db)
-        self._repeats = frozenset(row[0] for row in self._db.execute("SELECT DISTINCT repeats FROM line"))
-        self._orphans = frozenset(
-            row[0] for row in self._db.execute("SELECT DISTINCT repeats FROM line WHERE orphan = 1")
-        )
         rates.attach(self._db)
 
     def total(self, rule: Rule) -> Counted:
@@ -113,7 +106,6 @@ class Count:
         return self._ask(rule, by_model=True)
 
     def _ask(self, rule: Rule, *, by_model: bool) -> dict[str, Counted]:
-        rule = self._simplest(rule)
         known = self._known.get((rule, by_model))
         if known is None:
             known = self._known[rule, by_model] = self._add_up(rule, by_model=by_model)
@@ -133,25 +125,6 @@ class Count:
             known = result.get(name, EMPTY)
             result[name] = known + self._charged(rule, number, bool(has_recorded), counts)
         return result
-
-    def _simplest(self, rule: Rule) -> Rule:
-        """An equivalent rule for these lines: drop options that apply to none of them."""
-        facts = self._facts
-        told = rule.told if facts["told"] else ""
-        return replace(
-            rule,
-            live=rule.live and facts["gone"],
-            strict=rule.strict and facts["odd"],
-            beside=rule.beside or not facts["beside"],
-            synthetic=rule.synthetic and facts["synthetic"],
-            advisors=rule.advisors or not facts["advisors"],
-            told="only" if told == "all" and not facts["known"] else told if facts["unknown"] or told == "all" else "",
-            searches=rule.searches or not facts["searches"],
-            recorded=rule.recorded or not facts["recorded"],
-            repeats=rule.repeats & self._repeats,
-            orphans=rule.orphans & self._orphans,
-            reasoning=rule.reasoning if facts["reasoning"] else "output",
-        )
 
     def _charged(self, rule: Rule, number: int, has_recorded: bool, counts: list[Any]) -> Counted:
         messages, billionths, millionths, reasoning, *tokens = counts
@@ -173,26 +146,6 @@ class Count:
 
 
 EMPTY = Counted(0, 0, 0, 0, 0, 0, 0, ZERO)
-
-
-def _facts(db: apsw.Connection) -> dict[str, bool]:
-    """Which kinds of lines exist."""
-    asked = {
-        "gone": "live = 0",
-        "odd": "odd = 1",
-        "beside": "beside = 1",
-        "synthetic": "synthetic = 1",
-        "advisors": f"kind = {ADVISOR}",
-        "told": f"kind = {TOLD}",
-        "known": f"kind = {TOLD} AND known = 1",
-        "unknown": f"kind = {TOLD} AND known = 0",
-        "searches": "searches > 0",
-        "recorded": "recorded >= 0",
-        "reasoning": "reasoning > 0",
-    }
-    sums = ", ".join(f"total({condition})" for condition in asked.values())
-    (row,) = db.execute(f"SELECT {sums} FROM line").fetchall()
-    return {name: bool(found) for name, found in zip(asked, row, strict=True)}
 
 
 def _messages(rule: Rule) -> tuple[str, tuple[Any, ...]]:
