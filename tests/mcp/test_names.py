@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 
 import hansard
@@ -19,10 +20,12 @@ from hansard.mcp.answer import DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS
 from hansard.mcp.tools import NAMES
 from hansard.model.names import is_handle, shown_id
 from tests.git.making import Workshop
+from tests.mcp.conftest import server_on
 from tests.mcp.hostile import ATTEMPTS, check, check_text
 from tests.mcp.writing import Log
 
 Ask = Callable[..., dict[str, Any]]
+Send = Callable[[dict[str, Any]], bytes]
 NAMED = (
     *ATTEMPTS,
     "@last",
@@ -87,44 +90,61 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     return shop
 
 
-@pytest.fixture(scope="module")
-def ask(request: pytest.FixtureRequest, shop: Workshop) -> Iterator[Ask]:
-    """Sends a request to a server of its own over one of the transports, and checks what is true of every response."""
-    is_http = getattr(request, "param", "stdio") == "http"
+@contextlib.contextmanager
+def started(shop: Workshop, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A server of its own."""
     command = [sys.executable, "-m", "hansard", "mcp", "--root", str(shop.config), "--home", str(shop.folder / "home")]
-    command += [
-        "--project",
-        str(shop.root),
-        "--no-sync",
-        *(["--http", "--port", "0"] if is_http else []),
-    ]
-    with (
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process,
-        contextlib.ExitStack() as stack,
-    ):
+    command += ["--project", str(shop.root), "--no-sync", *options]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
-        assert process.stdout is not None
+        yield process
+        process.stdin.close()
+        process.terminate()
+
+
+@pytest.fixture(scope="module")
+def stdio(shop: Workshop) -> Iterator[Send]:
+    with started(shop) as process:
         requests, responses = process.stdin, process.stdout
-        if is_http:
-            settings = json.loads(responses.readline())["mcpServers"]["hansard"]
-            client = stack.enter_context(httpx.Client(headers=settings["headers"], timeout=60))
+        assert requests is not None
+        assert responses is not None
 
         def send(message: dict[str, Any]) -> bytes:
-            if is_http:
-                return client.post(settings["url"], json=message).content
             requests.write(json.dumps(message).encode() + b"\n")
             requests.flush()
             return responses.readline()
 
-        def asked(method: str, **params: Any) -> dict[str, Any]:
-            text = send({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).decode()
-            response: dict[str, Any] = json.loads(text)
-            check_response(method, params, response, text)
-            return response
+        yield send
 
-        yield asked
-        requests.close()
-        process.terminate()
+
+@pytest.fixture(scope="module")
+def http(shop: Workshop) -> Iterator[Send]:
+    with started(shop, "--http", "--port", "0") as process:
+        assert process.stdout is not None
+        settings = json.loads(process.stdout.readline())["mcpServers"]["hansard"]
+        with httpx.Client(headers=settings["headers"], timeout=60) as client:
+            yield lambda message: client.post(settings["url"], json=message).content
+
+
+@pytest.fixture
+def direct(shop: Workshop) -> Send:
+    """A server in this process, without a transport."""
+    server = server_on(shop.folder / "home", shop.config, folder=str(shop.root))
+    return lambda message: msgspec.json.encode(server.handle(json.loads(json.dumps(message))))
+
+
+@pytest.fixture
+def ask(request: pytest.FixtureRequest) -> Ask:
+    """Sends a request to a server, over a transport or not, and checks what is true of every response."""
+    send: Send = request.getfixturevalue(getattr(request, "param", "direct"))
+
+    def asked(method: str, **params: Any) -> dict[str, Any]:
+        text = send({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).decode()
+        response: dict[str, Any] = json.loads(text)
+        check_response(method, params, response, text)
+        return response
+
+    return asked
 
 
 def check_response(method: str, params: dict[str, Any], response: dict[str, Any], text: str) -> None:
@@ -175,9 +195,10 @@ def pages(ask: Ask, tool: str, items: str, **arguments: Any) -> Iterator[dict[st
 @pytest.mark.parametrize(
     ("ask", "tokens", "step"),
     [
-        ("stdio", DEFAULT_TOKENS, 1),
-        ("stdio", MIN_TOKENS, 6),
-        ("stdio", MAX_TOKENS, 6),
+        ("direct", DEFAULT_TOKENS, 1),
+        ("direct", MIN_TOKENS, 6),
+        ("direct", MAX_TOKENS, 6),
+        ("stdio", DEFAULT_TOKENS, 6),
         ("http", DEFAULT_TOKENS, 6),
     ],
     indirect=["ask"],
@@ -221,7 +242,7 @@ def test_subagents_are_read_by_their_handles(ask: Ask) -> None:
 
 @pytest.mark.parametrize(
     ("ask", "tokens"),
-    [("stdio", MIN_TOKENS), ("stdio", DEFAULT_TOKENS), ("stdio", MAX_TOKENS), ("http", DEFAULT_TOKENS)],
+    [("direct", MIN_TOKENS), ("stdio", DEFAULT_TOKENS), ("direct", MAX_TOKENS), ("http", DEFAULT_TOKENS)],
     indirect=["ask"],
 )
 def test_every_tool_answers(ask: Ask, shop: Workshop, tokens: int) -> None:

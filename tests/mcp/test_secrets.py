@@ -74,7 +74,7 @@ def test_recall_finds_nothing_by_parts_of_a_secret(ask: Call) -> None:
     for part in ("Qzx7", "Qzx7Wvk2", "harbour Qzx7", "Jhq9 harbour service", KEY[13:]):
         asked = ask("recall", question=part)
         absent = ask("recall", question=part.replace(part.split()[-1 if part.startswith("h") else 0], "Xwq5Rtz1"))
-        assert shape(asked) == shape(absent), part
+        assert shape(asked) == shape(absent), (part, shape(asked), shape(absent))
     for part, other in (("Qzx7", "Xwq5"), ("Qzx7Wvk2", "Xwq5Rtz1")):
         asked, absent = (ask("recall", question=f"harbour {word}") for word in (part, other))
         assert asked["confidence"] == absent["confidence"]
@@ -127,14 +127,20 @@ def test_the_placeholder_is_the_one_that_searches_know() -> None:
 
 
 def test_sql_finds_nothing_by_parts_of_a_secret(ask: Call) -> None:
-    for start, end in ((13, 20), (16, 24), (20, len(KEY)), (0, len(KEY))):
-        for condition in (
-            "text LIKE '%{}%'",
-            "instr(hex(text), hex('{}')) > 0",
-            "session_id IN (SELECT session_id FROM messages WHERE instr(record(transcript, byte_offset), '{}') > 0)",
-        ):
-            query = "SELECT session_id FROM prompts WHERE " + condition.format(KEY[start:end])
-            assert "rows" not in ask("sql", query=query), query
+    found = ask(
+        "sql",
+        query=" UNION ALL ".join(
+            "SELECT session_id FROM prompts WHERE " + condition.format(KEY[start:end])
+            for start, end in ((13, 20), (16, 24), (20, len(KEY)), (0, len(KEY)))
+            for condition in (
+                "text LIKE '%{}%'",
+                "instr(hex(text), hex('{}')) > 0",
+                "session_id IN (SELECT session_id FROM messages WHERE instr(record(transcript, byte_offset), '{}') > 0)",
+            )
+        ),
+    )
+    assert "error" not in found
+    assert "rows" not in found
     said = str(
         ask(
             "sql",
