@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hansard.engine import Hansard
-from hansard.model.ledger import Limit
+from hansard.model.ledger import Limit, UsageRow
 from hansard.model.requests import DIMENSIONS, MODES
 from hansard.model.serialize import plain
 from hansard.pricing.rates import spellings
@@ -20,7 +21,10 @@ from tests.ledger.conftest import keep
 from tests.ledger.making import HAIKU, ONE, OPUS, START, opened, said
 from tests.ledger.slowly import Book, read, summed
 from tests.ledger.slowly import said as told
-from tests.sync.making import Tree, call, main_path
+from tests.sync.making import Line, Tree, call, main_path, session
+
+if TYPE_CHECKING:
+    import pytest
 
 ZONES = ("UTC", "Pacific/Kiritimati", "Pacific/Pago_Pago", "Asia/Kathmandu")
 MOST = (1 << 40) - 1
@@ -58,40 +62,59 @@ STRANGE: tuple[Any, ...] = (
 )
 
 
-@pytest.mark.parametrize("wrong", STRANGE, ids=map(repr, STRANGE))
-def test_counts_that_are_none(tree: Tree, wrong: Any) -> None:
+@contextmanager
+def sessions_of(tree: Tree, cases: Sequence[Sequence[Line]]) -> Iterator[list[UsageRow]]:
+    """A store with a session for each of these pairs of lines, asked for everything, and the usage of each session."""
+    for number, lines in enumerate(cases):
+        tree.write(main_path(session(number)), lines)
+    with opened(tree) as h:
+        rows = {row.key["session"]: row for row in h.usage(by="session").rows}
+        assert len(rows) == len(cases)
+        everything(h)
+        yield [rows[session(number)] for number in range(len(cases))]
+
+
+def pair(number: int, sound: tuple[int, int] = (1, 2), **more: Any) -> list[Line]:
+    """A line that is strange, and a sound neighbour."""
+    lines = [said(session(number), 2 * number, START, **more), said(session(number), 2 * number + 1, START, sound)]
+    for place, line in enumerate(lines):
+        line["uuid"] = f"{number}-{place}"
+    return lines
+
+
+def test_counts_that_are_none(tree: Tree) -> None:
     names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    usage = {
-        **dict.fromkeys(names, wrong),
-        "cache_creation": {"ephemeral_5m_input_tokens": wrong, "ephemeral_1h_input_tokens": 5},
-        "server_tool_use": {"web_search_requests": wrong},
-        "iterations": [{"type": "advisor_message", "model": HAIKU, "input_tokens": wrong, "output_tokens": 3}, wrong],
-    }
-    tree.write(main_path(ONE), [said(ONE, 1, START, usage=usage), said(ONE, 2, START, (1, 2))])
-    with opened(tree) as h:
-        totals = h.usage(by="total").totals
-        assert (totals.input_tokens, totals.output_tokens, totals.cache_write_1h_tokens, totals.web_searches) == (
-            1,
-            5,
-            5,
-            0,
-        )
-        assert totals.api_messages == 3
-        everything(h)
+    cases = []
+    for number, wrong in enumerate(STRANGE):
+        advised = {"type": "advisor_message", "model": HAIKU, "input_tokens": wrong, "output_tokens": 3}
+        usage = {
+            **dict.fromkeys(names, wrong),
+            "cache_creation": {"ephemeral_5m_input_tokens": wrong, "ephemeral_1h_input_tokens": 5},
+            "server_tool_use": {"web_search_requests": wrong},
+            "iterations": [advised, wrong],
+        }
+        cases.append(pair(number, usage=usage))
+    with sessions_of(tree, cases) as rows:
+        for wrong, row in zip(STRANGE, rows, strict=True):
+            found = row.input_tokens, row.output_tokens, row.cache_write_1h_tokens, row.web_searches
+            assert (*found, row.api_messages) == (1, 5, 5, 0, 3), wrong
 
 
-@pytest.mark.parametrize(
-    "place", ["usage", "cache_creation", "server_tool_use", "iterations", "content", "model", "id", "stop_reason"]
-)
-@pytest.mark.parametrize("wrong", [[], "x", 5, {"a": [{}]}, [[1]], False, "\x00\x1b[31m"], ids=repr)
-def test_parts_of_another_kind(tree: Tree, place: str, wrong: Any) -> None:
-    line = said(ONE, 1, START, (5, 6))
-    target = line["message"] if place in line["message"] else line["message"]["usage"]
-    target[place] = wrong
-    tree.write(main_path(ONE), [line, said(ONE, 2, START, (1, 2))])
-    with opened(tree) as h:
-        assert h.usage(by="total").totals.output_tokens in (2, 8)
-        everything(h)
+PLACES = ("usage", "cache_creation", "server_tool_use", "iterations", "content", "model", "id", "stop_reason")
+PARTS: tuple[Any, ...] = ([], "x", 5, {"a": [{}]}, [[1]], False, "\x00\x1b[31m")
+
+
+def test_parts_of_another_kind(tree: Tree) -> None:
+    strange = [(place, wrong) for place in PLACES for wrong in PARTS]
+    cases = []
+    for number, (place, wrong) in enumerate(strange):
+        lines = pair(number, tokens=(5, 6))
+        target = lines[0]["message"] if place in lines[0]["message"] else lines[0]["message"]["usage"]
+        target[place] = wrong
+        cases.append(lines)
+    with sessions_of(tree, cases) as rows:
+        for case, row in zip(strange, rows, strict=True):
+            assert row.output_tokens in (2, 8), case
 
 
 def test_half_characters(tree: Tree) -> None:
@@ -212,16 +235,17 @@ def test_times_that_cannot_be(tree: Tree) -> None:
         everything(h)
 
 
-@pytest.mark.parametrize("cost", [1e300, -5, "1", None, True, [], {}, 1e-300, 0, 1099.4, 1100, 0.1 + 0.2])
-def test_costs_that_a_client_could_not_have_written(tree: Tree, cost: Any) -> None:
-    tree.write(main_path(ONE), [said(ONE, 1, START, (0, 0), costUSD=cost), said(ONE, 2, START, (1, 1))])
-    with opened(tree) as h:
-        totals = h.usage(by="total").totals
-        plausible = isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 <= cost < 1099.5
-        assert totals.recorded_messages == plausible
-        expected = Decimal(round(cost * 1e9)).scaleb(-9) if plausible else Decimal(0)
-        assert totals.cost_usd == expected + Decimal("0.00009")
-        everything(h)
+COSTS: tuple[Any, ...] = (1e300, -5, "1", None, True, [], {}, 1e-300, 0, 1099.4, 1100, 0.1 + 0.2)
+
+
+def test_costs_that_a_client_could_not_have_written(tree: Tree) -> None:
+    cases = [pair(number, (1, 1), tokens=(0, 0), costUSD=cost) for number, cost in enumerate(COSTS)]
+    with sessions_of(tree, cases) as rows:
+        for cost, row in zip(COSTS, rows, strict=True):
+            plausible = isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 <= cost < 1099.5
+            assert row.recorded_messages == plausible, cost
+            expected = Decimal(round(cost * 1e9)).scaleb(-9) if plausible else Decimal(0)
+            assert row.cost_usd == expected + Decimal("0.00009"), cost
 
 
 def test_thousands_of_tiers_speeds_and_places(tree: Tree) -> None:
