@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from hansard.ledger.current import PERIODS, period_bounds, period_start
+from hansard.ledger.current import PERIODS, period_bounds
 from hansard.model.calendar import Zone
 from hansard.model.ledger import Limit
 from tests.ledger.conftest import END, Kept
@@ -40,7 +40,7 @@ def limit(period: str, dollars: str, project: str | None = None, warn_at: str = 
     ],
 )
 def test_when_a_period_begins(zone: str, period: str, expected: str) -> None:
-    assert period_start(period, Zone(ZoneInfo(zone)), NOW) == datetime.fromisoformat(expected)
+    assert period_bounds(period, Zone(ZoneInfo(zone)), NOW)[0] == datetime.fromisoformat(expected)
 
 
 @pytest.mark.parametrize("period", PERIODS)
@@ -51,7 +51,7 @@ def test_a_period_holds_now_and_its_first_moment(zone: str, period: str) -> None
     info = ZoneInfo(zone)
     for hours in range(0, 24 * 400, 61):
         now = datetime(2026, 1, 1, 0, 7, tzinfo=UTC) + timedelta(hours=hours)
-        start = period_start(period, Zone(info), now)
+        start = period_bounds(period, Zone(info), now)[0]
         local, first = now.astimezone(info), start.astimezone(info)
         assert start <= now
         day = local.date()
@@ -99,7 +99,7 @@ def test_what_is_spent(tree: Tree) -> None:
         assert [budget.share for budget in found] == [Decimal("0.075"), Decimal("0.135"), Decimal("0.165")]
         assert {budget.state for budget in found} == {"ok"}
         assert {budget.unpriced_messages for budget in found} == {1}
-        assert [budget.since for budget in found] == [period_start(period, Zone(UTC), NOW) for period in PERIODS]
+        assert [budget.since for budget in found] == [period_bounds(period, Zone(UTC), NOW)[0] for period in PERIODS]
         (apart,) = h.budgets([limit("day", "1", "other")], timezone="UTC", now=NOW)
         assert (apart.spent_usd, apart.project) == (Decimal("0.015"), "other")
         (nobody,) = h.budgets([limit("month", "1", "none-such")], timezone="UTC", now=NOW)

@@ -80,10 +80,6 @@ def check_budgets(
     return found
 
 
-def period_start(period: str, zone: Zone, now: datetime) -> datetime:
-    return period_bounds(period, zone, now)[0]
-
-
 def period_bounds(period: str, zone: Zone, now: datetime) -> tuple[datetime, datetime]:
     """When the current day, week or month began, and when it ends."""
     today = zone.local(now).date()

@@ -29,18 +29,7 @@ KEYS = {
 }
 """What identifies two lines as the same answer."""
 
-_COUNTS = (
-    "input",
-    "output",
-    "cache_read",
-    "cache_write",
-    "write_5m",
-    "write_1h",
-    "has_split",
-    "searches",
-    "recorded",
-    "reasoning",
-)
+_COUNTS = tuple("input output cache_read cache_write write_5m write_1h has_split searches recorded reasoning".split())
 _CHOICES = {
     "total": "side, input + output + cache_read + {writes} DESC, place",
     "output": "output DESC, ts DESC, place DESC",

@@ -49,13 +49,12 @@ def reconcile(
     peer: bytes | None = None,
     progress: Callable[[int, int], None] | None = None,
     overrides: Sequence[PriceOverride] = (),
-    now: datetime | None = None,
 ) -> Reconciliation:
     """Compare the total with all others; `peer` is the JSON output of another tool, which is then explained too."""
     from hansard.ledger.reconcile.peers import check, read
     from hansard.model.reconcile import Reconciliation
 
-    moment = now or datetime.now(UTC)
+    moment = datetime.now(UTC)
     sessions = _sessions(reader)
     readers = _readers(sessions)
     report = read(peer, (CLAUDE_CODE, *readers)) if peer is not None else None
