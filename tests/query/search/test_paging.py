@@ -24,9 +24,11 @@ BROAD = {"the", "is:error OR file:README OR title:a", "-the"}  # that have hundr
 
 
 @pytest.fixture
-def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a few blocks are weighed at a time, so that a small history has many pages."""
     sizes = {"talk": 3, "work": 2, "files": 1, "titles": 1, "reminders": 1}
+    if request.node.callspec.params.get("query") in BROAD:
+        sizes |= {"talk": 30, "work": 20}
     small = {
         part.name: part._replace(weighed=2 * sizes[part.name] + 1, most=sizes[part.name]) for part in candidates.PARTS
     }
@@ -63,7 +65,7 @@ def test_candidates_come_once(demo: Hansard, query: str) -> None:
 @pytest.mark.parametrize("query", QUERIES)
 def test_pages_have_every_match(demo: Hansard, query: str, sort: str) -> None:
     places: set[tuple[str, int, int]] = set()
-    limit = 20 if query in BROAD else 3
+    limit = 60 if query in BROAD else 3
     page = demo.search(query, limit=limit, sort=sort)
     while True:
         places |= {(hit.transcript, hit.offset, hit.block) for hit in page.hits}
