@@ -141,11 +141,11 @@ def _dimensions(_: click.Context, incomplete: str) -> Iterator[CompletionItem]:
 
 def _query(ctx: click.Context, incomplete: str) -> Iterator[CompletionItem]:
     """A field of the query language, or a value of one."""
-    from hansard.query.language import FIELDS
+    from hansard.query.language import FIELDS, help_of
 
     name, colon, value = incomplete.partition(":")
     if not colon:
-        words: dict[str, str] = {f"{field}:": kind.help for field, kind in FIELDS.items()}
+        words: dict[str, str] = {f"{field}:": help_of(kind) for field, kind in FIELDS.items()}
         if getattr(ctx.command, "name", "") == "export":
             yield from _sessions(ctx, incomplete)
         yield from _matching(words, incomplete)

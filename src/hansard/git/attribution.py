@@ -6,13 +6,10 @@ import json
 import os
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hansard.git.repository import read_regular
+from hansard.git.repository import Blamed, CommitInfo, Repository, read_regular
 from hansard.model.blame import Mark
-
-if TYPE_CHECKING:
-    from hansard.git.repository import Blamed, CommitInfo, Repository
 
 _TRAILER = re.compile(
     r"^(Claude-Session|Entire-Checkpoint|Hansard-Session|Co-Authored-By):[ \t]*([^\r\n]{1,300})",

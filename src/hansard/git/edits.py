@@ -23,7 +23,7 @@ from hansard.clients.entries import Answered, Called, Change, Hunk, Readable, Re
 from hansard.git.matching import Block, key_of, line_hash
 from hansard.git.shell import Substitution, made_commits, read_command
 from hansard.query.duplicates import find_copies
-from hansard.query.reader import like
+from hansard.query.reader import Reader, like
 from hansard.query.transcripts import AGENT_OF_CALL
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from hansard.clients.protocol import EntryReader
     from hansard.git.cache import EditCache
     from hansard.git.repository import CommitInfo, Repository
-    from hansard.query.reader import Reader
     from hansard.record.store import Record
 
 _LONGEST = 16 << 20  # bytes of a transcript line that is read for this

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
-from hansard.git.repository import GitFailed, unquoted
-
-if TYPE_CHECKING:
-    from hansard.git.repository import Repository
+from hansard.git.repository import GitFailed, Repository, unquoted
 
 _PIECE = 1 << 20
 _OVERLAP = 64 << 10  # of two pieces of a large object

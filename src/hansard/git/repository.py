@@ -9,9 +9,9 @@ import shutil
 import stat
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
-from typing import BinaryIO, NamedTuple, cast
+from typing import IO, BinaryIO, NamedTuple, cast
 
 from hansard.errors import HansardError, NotFound, UsageError
 
@@ -386,8 +386,6 @@ _FORMAT = "--format=format:%H%x00%P%x00%an%x00%at%x00%ct%x00%s%x00%b%x00%x01"
 
 
 def _feed(stream: object, commits: Sequence[str]) -> None:
-    from contextlib import suppress
-    from typing import IO, cast
 
     pipe = cast("IO[bytes]", stream)
     with suppress(BrokenPipeError):

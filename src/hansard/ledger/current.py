@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 
 from hansard.ledger.blocks import burn_rate, present_block
 from hansard.ledger.report import total
-from hansard.model.calendar import find_zone
-from hansard.model.ledger import Budget, CurrentTotal, CurrentUsage
+from hansard.model.calendar import Zone, find_zone
+from hansard.model.ledger import Budget, CurrentTotal, CurrentUsage, Limit, UsageReport, UsageRow
 
 if TYPE_CHECKING:
-    from hansard.model.calendar import Zone
-    from hansard.model.ledger import Limit, UsageReport, UsageRow
     from hansard.query.reader import Reader
 
 

@@ -18,18 +18,15 @@ from msgspec.structs import replace
 
 from hansard.errors import Ambiguous, NotFound, UsageError
 from hansard.index.schema import QUARTER
-from hansard.ledger.dimensions import TIMES
+from hansard.ledger.dimensions import TIMES, Dimension
 from hansard.ledger.messages import CLASSES, COLUMNS, Counted, charges, explain_messages, found_by
-from hansard.ledger.report import key_function, names_of
+from hansard.ledger.report import Ledger, RowKey, key_function, names_of
 from hansard.model.explain import ExplainedRate, Explanation
-from hansard.model.ledger import Rate, Tokens
+from hansard.model.ledger import Rate, Tokens, UsageRow
 from hansard.pricing.cost import EXACT, SUMS, ZERO, Sums, charge
 from hansard.storage.sqlite import to_json
 
 if TYPE_CHECKING:
-    from hansard.ledger.dimensions import Dimension
-    from hansard.ledger.report import Ledger, RowKey
-    from hansard.model.ledger import UsageRow
     from hansard.model.requests import ExplainRequest
     from hansard.record.store import Record
 

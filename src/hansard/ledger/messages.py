@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hansard.clients import client_of
 from hansard.clients.usage import NEVER, REPEATED_LINE, SIDECHAIN, Answer, Stated, dated, merge
 from hansard.model.explain import Charge, ExplainedClass, ExplainedLine, ExplainedMessage
-from hansard.model.ledger import Tokens
+from hansard.model.ledger import Rate, Tokens
 from hansard.model.time import from_milliseconds
 from hansard.pricing.cost import charge, parts, recorded
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
@@ -17,7 +17,6 @@ from hansard.storage.sqlite import to_json
 
 if TYPE_CHECKING:
     from hansard.ledger.report import Ledger
-    from hansard.model.ledger import Rate
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 

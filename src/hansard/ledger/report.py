@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from hansard.clients import client_of
 from hansard.errors import UsageError
 from hansard.index.schema import NO_USAGE, QUARTER, RATE_OF_CALL
-from hansard.ledger.dimensions import Dimension, Dimensions
+from hansard.ledger.dimensions import Dimension, Dimensions, Groups, MessageCommits
 from hansard.model.calendar import find_zone
-from hansard.model.ledger import Pricing, Rate, Unrecorded, UsageReport, UsageRow, Work
-from hansard.model.requests import MODES, USAGE_SORTS, LedgerRequest, UsageRequest
+from hansard.model.ledger import PriceData, Pricing, Rate, Unrecorded, UsageReport, UsageRow, Work
+from hansard.model.requests import MODES, USAGE_SORTS, ExplainRequest, LedgerRequest, UsageRequest
 from hansard.pricing.cost import SUMS, Sums, data_of, rates_of
 from hansard.query.duplicates import find_copies
 from hansard.query.language.options import report_query
@@ -25,9 +25,6 @@ from hansard.storage import OFFSET_BITS, OFFSET_MASK
 from hansard.storage.sqlite import to_json
 
 if TYPE_CHECKING:
-    from hansard.ledger.dimensions import Dimension, Groups, MessageCommits
-    from hansard.model.ledger import PriceData
-    from hansard.model.requests import ExplainRequest
     from hansard.model.sessions import Activity
     from hansard.query.compile import Compiler, Target
     from hansard.query.language import Node
@@ -217,8 +214,6 @@ def _messages(count: int) -> str:
 
 def price_data(reader: Reader) -> PriceData:
     """Where the rates of an index come from."""
-    from hansard.model.ledger import PriceData
-
     return data_of(reader.rows) or PriceData("genai-prices", "", "", None, 0)
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hansard.clients.usage import dated
 from hansard.index.schema import QUARTER, RATE_OF_CALL
-from hansard.ledger.report import BRANCH_OF_CALL, Selection, clients_of_calls
-from hansard.model.calendar import QUARTERS_PER_DAY, day_of
+from hansard.ledger.report import BRANCH_OF_CALL, Ledger, Selection, clients_of_calls
+from hansard.model.calendar import QUARTERS_PER_DAY, Zone, day_of
 from hansard.model.calls import ToolDay, ToolReport, ToolSums
 from hansard.model.time import from_milliseconds, to_milliseconds
 from hansard.model.tools import mcp_parts
@@ -21,10 +21,6 @@ from hansard.query.compile import COUNTED_CALLS
 from hansard.query.duplicates import find_copies
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 from hansard.storage.sqlite import from_json, to_json
-
-if TYPE_CHECKING:
-    from hansard.ledger.report import Ledger
-    from hansard.model.calendar import Zone
 
 _CALL = (
     "c.tool AS tool, max(0, c.result_ts - c.ts) AS lasted, c.is_error AS is_error, c.added AS added, c.removed AS removed,"

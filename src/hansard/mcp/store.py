@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote, urlsplit
 
@@ -12,8 +12,6 @@ from hansard.errors import NotFound
 from hansard.sources.git import find_worktree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from hansard.config import Settings
     from hansard.engine import Hansard
 

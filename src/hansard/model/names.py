@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
 
 from hansard.lazy_regex import lazy_compile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 
 def shortest_names(paths: Iterable[str]) -> dict[str, str]:

@@ -46,7 +46,6 @@ class Prices:
     @property
     def book(self) -> Book:
         from hansard.pricing.book import load
-        from hansard.pricing.settle import fingerprint
 
         while self._book is None:
             # Loading may rewrite the file, and another process may fetch one meanwhile: sign what was read.
@@ -58,8 +57,6 @@ class Prices:
 
     def signature(self) -> str:
         """What the resolved rates depend on; computed without loading the data."""
-        from hansard.pricing.settle import fingerprint
-
         known = self._print if self._book is not None else fingerprint(self.home)
         return "\n".join([f"{_RULES} {known}", *map(repr, self.overrides)])
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.errors import Ambiguous, NotFound
 from hansard.index.schema import SNAPSHOT_TEXT
-from hansard.query.language.nodes import And, Everything, Near, Not, Or, Phrase, Word, walk
+from hansard.query.language.nodes import And, Everything, Near, Node, Not, Or, Phrase, Word, walk
 from hansard.query.search.blocks import describe
 from hansard.query.search.excerpts import Marker
 from hansard.query.search.pages import Search
@@ -21,7 +21,6 @@ from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.model.requests import SearchRequest
-    from hansard.query.language.nodes import Node
     from hansard.query.reader import Reader
 
 _AT_ONCE = 500

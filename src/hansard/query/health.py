@@ -17,14 +17,13 @@ from hansard.model.health import Doomed, Finding, NotKept, RootStatus, Status, U
 from hansard.model.time import from_milliseconds
 from hansard.query.duplicates import count_calls
 from hansard.query.reader import Reader
-from hansard.sources.discover import LeftOut, discover
+from hansard.sources.discover import Found, LeftOut, Walk, discover
 from hansard.sources.roots import LOG_KINDS, FileKind, Root
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 from hansard.storage.heartbeat import Heartbeat, heartbeat, sync_progress
 
 if TYPE_CHECKING:
     from hansard.record.store import Record
-    from hansard.sources.discover import Found, Walk
 
 _TRANSCRIPTS = frozenset({FileKind.MAIN, FileKind.AGENT})
 _EXAMPLES = 3

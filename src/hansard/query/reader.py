@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import apsw
 
 from hansard.errors import HansardError, StoreUnusable
-from hansard.storage.sqlite import RESERVED, checksum_vfs, connect_readonly, try_uris
+from hansard.storage.sqlite import RESERVED, checksum_vfs, connect_readonly, store_error, try_uris
 
 if TYPE_CHECKING:
     from hansard.model.files import Coverage
@@ -119,7 +119,6 @@ class Reader:
 
     def _told(self, error: apsw.Error, path: str = "") -> Exception:
         from hansard.index.store import IndexDamaged, is_index_damage
-        from hansard.storage.sqlite import store_error
 
         path = path or (self.text_path if "full." in str(error) else self.path)
         if is_index_damage(error):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import eq
 from typing import TYPE_CHECKING
 
@@ -17,25 +17,19 @@ from msgspec.structs import replace
 
 from hansard.clients import client_of
 from hansard.errors import NotFound, StoreCorrupt, UsageError
-from hansard.model.files import RestoreAction
+from hansard.model.files import RestoreAction, RestoreItem
 from hansard.model.names import follow_moves
-from hansard.model.sessions import Resumption
+from hansard.model.sessions import Resumption, Session
 from hansard.query.sessions import find_session
 from hansard.query.transcripts import find_transcript, fuller_generations, list_transcripts
 from hansard.record.restore import Layout, plan
-from hansard.record.store import FREED, GONE
-from hansard.sources.roots import FileKind
+from hansard.record.store import FREED, GONE, Known, Record, RootRow
+from hansard.sources.roots import FileKind, Root
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from hansard.model.files import RestoreItem
-    from hansard.model.sessions import Session
     from hansard.model.store_requests import RestoreRequest
     from hansard.query.reader import Reader
-    from hansard.record.store import Known, Record, RootRow
-    from hansard.sources.roots import Root
 
 _LONGEST = 1024  # bytes of a file name
 _ROWS = "rows of a database, which are not written back; restore them into another directory"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hansard.errors import Ambiguous, NotFound, UsageError
 from hansard.index.schema import NO_USAGE, TOKEN_COLUMNS, recorded, recorded_sum
 from hansard.model.names import is_handle, shown_id
-from hansard.model.requests import Dated
+from hansard.model.requests import Dated, ProjectsRequest, SessionsRequest
 from hansard.model.sessions import Project, Remarks, Session, SessionPage, Tagged
 from hansard.model.time import from_milliseconds
 from hansard.query.duplicates import REPEATED, find_repeated_work, once
@@ -22,7 +22,6 @@ from hansard.storage.sqlite import from_json
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from hansard.model.requests import ProjectsRequest, SessionsRequest
     from hansard.query.language import Node
 
 COST = (

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hansard.errors import UsageError
-from hansard.query.reader import like
-
-if TYPE_CHECKING:
-    from hansard.query.reader import Reader
+from hansard.query.reader import Reader, like
 
 _NEWEST = "ORDER BY max(coalesce(ended_at, 0)) DESC"
 _VALUES = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.errors import NotFound, UsageError
 from hansard.model.calls import Call, CallPage, ChangedFile, ChangedFolder, FileHistory, FilePage, FolderPage
-from hansard.model.requests import FileHistoryRequest, FilesRequest, FolderRequest
+from hansard.model.requests import CallsRequest, FileHistoryRequest, FilesRequest, FolderRequest
 from hansard.model.time import from_milliseconds
 from hansard.query.compile import CALLS, Compiler, Condition, touches
 from hansard.query.duplicates import SPOKEN, find_copies
@@ -20,7 +20,6 @@ from hansard.storage.cursors import read_cursor, write_cursor
 from hansard.storage.sqlite import to_json
 
 if TYPE_CHECKING:
-    from hansard.model.requests import CallsRequest
     from hansard.query.language import Node
 
 SORTS = {"newest": "coalesce(c.ts, -1)", "slowest": "coalesce(max(0, c.result_ts - c.ts), -1)"}

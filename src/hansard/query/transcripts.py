@@ -16,7 +16,6 @@ from hansard.query.sessions import find_session, in_folder
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
-    from hansard.query.reader import Reader
     from hansard.record.store import Record
 
 _COLUMNS = (

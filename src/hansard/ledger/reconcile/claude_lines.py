@@ -15,11 +15,10 @@ from hansard.clients.claude_code.usage import embedded_answer, has_reusable_id, 
 from hansard.clients.lines import ParsedLine, unfinished
 from hansard.clients.usage import dated
 from hansard.grep.matching_lines import whole_lines
-from hansard.ledger.reconcile.line_store import ADVISOR, ANSWER, NOT_OTHERS, TOLD, Row
+from hansard.ledger.reconcile.line_store import ADVISOR, ANSWER, NOT_OTHERS, TOLD, Log, Row
 from hansard.storage import OFFSET_BITS
 
 if TYPE_CHECKING:
-    from hansard.ledger.reconcile.line_store import Log
     from hansard.query.reader import Reader
 
 _MARK = b'"usage"'

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from hansard.errors import StoreCorrupt
 from hansard.ledger.reconcile.peer_rules import LINES
-from hansard.ledger.reconcile.rules import EMPTY, Change, MethodRules, add, walk
-from hansard.model.ledger import Tokens
+from hansard.ledger.reconcile.rules import EMPTY, Change, Count, MethodRules, add, walk
+from hansard.model.ledger import Rate, Tokens
 from hansard.model.reconcile import ClientCheck, ClientDifference, Counted, CountingMethod, DifferenceStep
 from hansard.model.time import from_milliseconds
 from hansard.pricing.cost import EXACT, ZERO, cost, recorded
@@ -22,8 +22,6 @@ from hansard.storage import OFFSET_BITS, OFFSET_MASK
 if TYPE_CHECKING:
     from hansard.ledger.reconcile.line_store import UsageLines
     from hansard.ledger.reconcile.prices import LineRates
-    from hansard.ledger.reconcile.rules import Count
-    from hansard.model.ledger import Rate
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from hansard.errors import UsageError
 from hansard.ledger.reconcile.peer_rules import missing, within
-from hansard.ledger.reconcile.rules import EMPTY, Rule, add, walk
+from hansard.ledger.reconcile.rules import EMPTY, MethodRules, Rule, add, walk
 from hansard.model.reconcile import Counted, CountingMethod, DifferenceStep, PeerCheck, PeerModel
 from hansard.model.tools import CLAUDE_CODE
 from hansard.pricing.cost import ZERO
@@ -20,7 +20,6 @@ from hansard.pricing.cost import ZERO
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from hansard.ledger.reconcile.rules import MethodRules
     from hansard.ledger.reconcile.run import Part
 
 _KNOWN = "ccusage (daily, weekly, monthly, session --json, also of one agent), agentsview (usage daily --json) or tokscale (models, monthly --json, graph)"

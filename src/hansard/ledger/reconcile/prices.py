@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from hansard.model.ledger import Rate, Tokens
+from hansard.model.ledger import PriceOverride, Rate, Tokens
 from hansard.model.time import to_milliseconds
 from hansard.pricing.cost import EXACT, cost, rates_of
 from hansard.pricing.settle import FOREVER
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from hansard.model.ledger import PriceOverride
     from hansard.query.reader import Reader
 
 OVER = 200_000

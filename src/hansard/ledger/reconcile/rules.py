@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hansard.ledger.reconcile.line_store import ADVISOR, ANSWER, TOLD
+from hansard.ledger.reconcile.line_store import ADVISOR, ANSWER, TOLD, UsageLines
 from hansard.ledger.reconcile.prices import OVER, SCALE, LineRates
 from hansard.model.reconcile import Counted, CountingMethod, DifferenceStep
 from hansard.model.time import to_milliseconds
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from datetime import datetime
     from decimal import Decimal
 
-    from hansard.ledger.reconcile.line_store import UsageLines
 
 KEYS = {
     "ours": "ours",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 from hansard.model.tools import CLAUDE_CODE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from hansard.clients.statements import StatementReader
     from hansard.ledger.reconcile.line_store import Progress, UsageLines
     from hansard.ledger.reconcile.prices import LineRates

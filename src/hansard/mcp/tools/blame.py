@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Meta, Struct, field
 
@@ -12,10 +12,7 @@ from hansard.errors import UsageError
 from hansard.mcp.answer import Answer, Excerpt, Id, Path, Short, Title, moment, usd
 from hansard.mcp.store import is_inside
 from hansard.mcp.tools import CURSOR, Ask, Tool
-from hansard.model.blame import line_range
-
-if TYPE_CHECKING:
-    from hansard.model.blame import BlamedCommit, BlamedLine, BlameReport, RecordedEdit
+from hansard.model.blame import BlamedCommit, BlamedLine, BlameReport, RecordedEdit, line_range
 
 _IS_COMMIT = re.compile(r"[0-9A-Za-z_@][0-9A-Za-z_./~^@{}-]{0,199}").fullmatch
 DESCRIPTION = """Tell which past session wrote each line of a file, or the lines that a commit added: session, turn, the prompt that led to it, model, cost, and confidence (exact, moved, partial, window, marked, unknown). Worked out from recorded edits and git history.

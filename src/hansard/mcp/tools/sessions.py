@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
@@ -16,12 +16,9 @@ from hansard.mcp.answer import Answer, Excerpt, Id, ListCursor, Path, Short, Tit
 from hansard.mcp.tools import CURSOR, Argument, Ask, Tool
 from hansard.model.names import shown_id
 from hansard.model.requests import SessionsRequest
-from hansard.model.sessions import SessionPage
+from hansard.model.sessions import Session, SessionPage
 from hansard.query.language.options import make_query
 from hansard.query.search.screening import has_text
-
-if TYPE_CHECKING:
-    from hansard.model.sessions import Session
 
 _MOST_SESSIONS = 100
 _MOST_WITH_WORDS = 50

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta, field
@@ -12,11 +12,8 @@ from msgspec.structs import replace
 from hansard.mcp.answer import Answer, Form, one_line
 from hansard.mcp.tools import Argument, Ask, Tool
 from hansard.model.serialize import plain
-from hansard.model.sql import json_value
+from hansard.model.sql import Row, SqlResult, json_value
 from hansard.model.store_requests import SqlRequest
-
-if TYPE_CHECKING:
-    from hansard.model.sql import Row, SqlResult
 
 DESCRIPTION = """Any other question: a SELECT (SQLite) over sessions, turns, messages, tool_calls, file_changes, prompts, usage (cost_usd), agents, ... Errors list columns. Rows with is_copy repeat others; message_text(transcript, byte_offset) reads one.
 Examples: {"query": "SELECT tool, count(*) FROM tool_calls WHERE NOT is_copy GROUP BY 1"}; {"query": "SELECT title FROM sessions WHERE started_at >= $day", "parameters": {"day": "2026-05-01"}}"""

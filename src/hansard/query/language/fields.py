@@ -437,6 +437,11 @@ FIELDS: dict[str, type[Field]] = {
 }
 
 
+def help_of(element: type) -> str:
+    """The help of a field or an operator: its docstring on one line."""
+    return " ".join((element.__doc__ or "").split())
+
+
 def _span(given: FieldValue, *, whole: bool = False) -> Span:
     try:
         return parse_span(given.value, given.now, given.zone, whole=whole)

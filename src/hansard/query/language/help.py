@@ -7,7 +7,7 @@ from textwrap import fill
 from typing import NamedTuple
 
 from hansard.query.language.dates import EXAMPLES
-from hansard.query.language.fields import FIELDS, Field
+from hansard.query.language.fields import FIELDS, Field, help_of
 from hansard.query.language.nodes import OPERATORS
 
 _WIDTH = 79
@@ -34,11 +34,6 @@ class Syntax(NamedTuple):
     fields: tuple[HelpEntry, ...]
     dates: str
     text: str
-
-
-def help_of(element: type) -> str:
-    """The help of an operator or a field."""
-    return " ".join((element.__doc__ or "").split())
 
 
 def syntax() -> Syntax:

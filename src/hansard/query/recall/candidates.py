@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hansard.index.schema import SNAPSHOT_TEXT
-from hansard.query.search.candidates import TALK, TITLES, WORK, Part, count_blocks, extrapolate
+from hansard.query.search.candidates import TALK, TITLES, WORK, Finder, Part, count_blocks, extrapolate
 from hansard.query.search.ranking import rarity
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from hansard.query.reader import Reader
     from hansard.query.recall.question import Asked
-    from hansard.query.search.candidates import Finder
 
 SEEDS = 40
 """Blocks that are read."""

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from hansard.index.tokens import tokens
 from hansard.lazy_regex import lazy_compile
-from hansard.query.search.spellings import STOP_WORDS, Spelling, inflections, spellings
-
-if TYPE_CHECKING:
-    from hansard.query.search.spellings import Vocabulary
+from hansard.query.search.spellings import STOP_WORDS, Spelling, Vocabulary, inflections, spellings
 
 MOST_WORDS = 24
 _GUESSED = 0.7

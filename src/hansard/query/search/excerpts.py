@@ -12,10 +12,9 @@ from msgspec import Struct
 
 from hansard.index.tokens import fold, tokens
 from hansard.lazy_regex import lazy_compile
-from hansard.model.gate import cut
+from hansard.model.gate import Redact, cut
 
 if TYPE_CHECKING:
-    from hansard.model.gate import Redact
     from hansard.query.search.plan import Term
     from hansard.query.search.spellings import Spelling
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from hansard.clients.usage import REPEATED_LINE
 from hansard.errors import UsageError
 from hansard.model.requests import SEARCH_SORTS, SearchRequest
-from hansard.model.search import Hit, LineLocation, SearchPage, SessionHits
+from hansard.model.search import Facets, FoundNote, Hit, LineLocation, SearchPage, SessionHits
 from hansard.model.time import from_milliseconds, moment_at, to_milliseconds
 from hansard.query.language import And, Everything, Near, Node, Not, Or, Phrase, Word, walk
 from hansard.query.language.options import make_query
@@ -42,7 +42,6 @@ from hansard.storage.cursors import read_cursor, write_cursor
 
 if TYPE_CHECKING:
     from hansard.model.gate import Redact
-    from hansard.model.search import Facets, FoundNote
     from hansard.record.store import Record
 
 _GROUPED_SHOWN = 60  # hits to group by session when each must be screened first

@@ -9,7 +9,7 @@ from zlib import crc32
 
 from hansard.clients import client_of
 from hansard.errors import UsageError
-from hansard.model.search import LineLocation, SessionHits
+from hansard.model.search import Hit, LineLocation, SessionHits
 from hansard.model.time import from_milliseconds
 from hansard.query.compile import ROLES
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from hansard.clients.protocol import Client
     from hansard.model.requests import SearchRequest
-    from hansard.model.search import Hit
     from hansard.query.search.blocks import TextBlock
     from hansard.query.search.excerpts import Excerpt
 

@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from hansard.errors import UsageError
 from hansard.model.requests import SearchRequest, about
-from hansard.query.language import FIELDS, QueryError
+from hansard.query.language import FIELDS, QueryError, help_of
 from hansard.query.language.help import syntax
 from hansard.query.language.refine import Refining
 from hansard.render.format import ProjectNames, full, hit_time, project_name, tool_name
@@ -115,7 +115,7 @@ async def fields(request: Request) -> Response:
     found = [
         {
             "name": name,
-            "help": field.help,
+            "help": help_of(field),
             "values": list(getattr(field, "values", {}).items()),
             "completes": name in _COMPLETED or hasattr(field, "values"),
         }
