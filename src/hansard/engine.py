@@ -117,10 +117,7 @@ def open(  # noqa: A001 - `hansard.open()` is how the library is entered
     if os.path.isdir(os.path.join(home, "imports")):
         given += hansard.sync.importing.import_folders(home)
     found = open_roots(
-        given,
-        follow_links=[os.fspath(folder) for folder in follow_links],
-        data_directory=home,
-        not_stored=not_stored,
+        given, follow_links=[os.fspath(folder) for folder in follow_links], data_directory=home, not_stored=not_stored
     )
     return Hansard(home, found, max_file=max_file, prices=tuple(prices), groups=groups, redact=redact, hold=tuple(hold))
 

@@ -361,8 +361,7 @@ class SqlRequest(_Query, frozen=True, kw_only=True):
 
     parameters: Annotated[Mapping[str, str | int | float | None], about("The values of $name in the query.")] = {}
     engine: Annotated[
-        str,
-        about("Use this engine; DuckDB is for analytics, and has to be installed.", choices=SQL_ENGINES),
+        str, about("Use this engine; DuckDB is for analytics, and has to be installed.", choices=SQL_ENGINES)
     ] = "sqlite"
     limit: Annotated[int | None, about("Return at most N rows.", ge=1)] = None
     timeout: Annotated[

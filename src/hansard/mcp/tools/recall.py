@@ -30,10 +30,7 @@ class RecallRequest(Struct, frozen=True):
     question: Annotated[str, Meta(min_length=2, max_length=1_000, description="What to recall, in plain words")]
     also: Annotated[
         str | None,
-        Meta(
-            max_length=500,
-            description="Other words for it: synonyms, identifiers, libraries, words of errors",
-        ),
+        Meta(max_length=500, description="Other words for it: synonyms, identifiers, libraries, words of errors"),
     ] = None
     limit: Annotated[int, Meta(ge=1, le=20, description="How many sessions")] = 12
     session: Annotated[

@@ -66,9 +66,5 @@ def _left(found: SqlResult, left: int, limit: int) -> str:
     return f"Only the first {limit} rows: aggregate, or raise limit." if found.truncated else ""
 
 
-_TAKES = (
-    Argument("query", longest=8_000),
-    Argument("parameters", "Values of $name"),
-    "limit",
-)
+_TAKES = (Argument("query", longest=8_000), Argument("parameters", "Values of $name"), "limit")
 TOOL = Tool("sql", "Ask in SQL", DESCRIPTION, SqlRows, _TAKES, SqlAnswer, run)
