@@ -30,7 +30,7 @@ _CC_LISTS = ("daily", "weekly", "monthly", "session", "sessions")
 _SPELLINGS = {  # ours: theirs
     "input_tokens": ("inputTokens", "input"),
     "output_tokens": ("outputTokens", "output"),
-    "cache_read_tokens": ("cacheReadTokens", "cacheRead", "cachedInputTokens"),
+    "cache_read_tokens": ("cacheReadTokens", "cacheRead"),
     "cache_write_tokens": ("cacheCreationTokens", "cacheWrite"),
 }
 _CLIENTS = {"claude": CLAUDE_CODE, "codex": "codex", "opencode": "opencode"}
@@ -242,8 +242,6 @@ def _tokscale(value: dict[str, Any], named: Mapping[str, str]) -> Report | None:
 
 def _figures(told: dict[str, Any]) -> Counted:
     counts = {ours: _count(told, theirs) for ours, theirs in _SPELLINGS.items()}
-    if "cachedInputTokens" in told:  # before ccusage 20, what was read from the cache was part of the input
-        counts["input_tokens"] -= counts["cache_read_tokens"]
     cost = next((told[name] for name in _COSTS if name in told), None)
     return Counted(None, **counts, cache_write_1h_tokens=None, web_searches=0, cost_usd=_money(cost))
 
