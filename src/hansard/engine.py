@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     import hansard.model.files
     import hansard.model.health
     import hansard.model.ledger
-    import hansard.model.recall
     import hansard.model.reconcile
     import hansard.model.requests
     import hansard.model.search
@@ -245,7 +244,7 @@ class Hansard(RepositoryMethods, CustodyMethods):
         return hansard.query.search.pages.Search(self.reader, request, exact=True).finder.count()
 
     @takes(lambda: model.requests.RecallRequest)
-    def recall(self, request: model.requests.RecallRequest) -> model.recall.Recollection:
+    def recall(self, request: model.requests.RecallRequest) -> model.search.Recollection:
         """The passages of the whole history that best answer a question in plain words."""
         return hansard.query.recall.answer.Recall(self.reader, self._record_or_none(), request).answer()
 

@@ -13,8 +13,8 @@ from hansard.mcp.answer import Answer, Id, Packer, Passage, Path, Short, Text, T
 from hansard.mcp.tools import Ask, Tool
 
 if TYPE_CHECKING:
-    from hansard.model.recall import RecalledPassage, Recollection
-    from hansard.model.recall import RecalledSession as Recalled
+    from hansard.model.search import RecalledPassage, Recollection
+    from hansard.model.search import RecalledSession as Recalled
 
 _PASSAGES = 20  # at most; most answers have room for ten
 _DESCRIBED = 3  # of the first sessions; of the others an answer has the title

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from hansard.clients import client_of
 from hansard.errors import UsageError
-from hansard.model.recall import RecalledPassage, RecalledSession, Recollection
+from hansard.model.search import RecalledPassage, RecalledSession, Recollection
 from hansard.model.time import from_milliseconds, to_milliseconds
 from hansard.query.compile import ROLES
 from hansard.query.language import And, InSession, Kind, Node, Not, Phrase
