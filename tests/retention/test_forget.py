@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import hansard
 from hansard.errors import NotFound, UsageError
 from hansard.model.store_requests import ForgetRequest
 from hansard.record.store import Record
@@ -388,6 +389,73 @@ def test_allowed_again(h: Hansard, tree: Tree) -> None:
     assert_verified(h)
     h.forget([SECRET])
     h.sync()
+    assert_gone(tree.home)
+
+
+def test_a_message_stays_forgotten_when_its_session_is_allowed(h: Hansard, tree: Tree) -> None:
+    path = tree.place(main_path(SECRET))
+    h.forget(messages=["prompt-one"])
+    h.forget([SECRET])
+    assert h.allow(SECRET)
+    h.sync()
+    assert h.session(SECRET).title == f"On {WORD}"
+    assert f"I told {WORD}." in said(h, SECRET)
+    assert f"Tell {WORD} about it." not in said(h, SECRET)
+    h.sync(reread=True)
+    # The client's file is seen again: longer, and from its beginning.
+    tree.append(main_path(SECRET), [user(SECRET, "p5", "And then?", 5, "p4")])
+    h.sync()
+    path.write_bytes(b'{"type":"mode"}\n' + path.read_bytes())
+    h.sync()
+    assert h.session(SECRET).title == f"On {WORD}"
+    assert f"Tell {WORD} about it." not in said(h, SECRET)
+    assert_verified(h)
+    assert not h.allow("nothing-like-it")
+    assert h.allow("prompt-one")
+    assert not h.allow("prompt-one")
+    h.sync()
+    assert f"Tell {WORD} about it." in said(h, SECRET)
+    assert b"".join(h.cat(SECRET)) == path.read_bytes()
+    assert f"Tell {WORD} about it." in said(h, FORK), "its copies come back too"
+    assert_verified(h)
+
+
+def test_what_a_query_forgot_stays_forgotten_when_its_session_is_allowed(h: Hansard, tree: Tree) -> None:
+    tree.append(main_path(SECRET), as_session([*WITHOUT_ID, {"type": "custom-title", "customTitle": "Birds"}], SECRET))
+    h.sync()
+    h.forget(match=WORD)
+    h.forget([SECRET])
+    assert h.allow(SECRET)
+    h.sync()
+    tree.append(main_path(SECRET), as_session(WITHOUT_ID, SECRET))
+    h.sync()
+    assert h.session(SECRET).title == "Birds"
+    assert NAME not in b"".join(h.cat(SECRET))
+
+
+def test_copies_in_other_roots_are_listed(h: Hansard, tree: Tree, tmp_path: Path) -> None:
+    """Every copy in every root that the store knows, whether it was named this time, and whether it can be read."""
+    bare, gone = tmp_path / "bare" / "projects", tmp_path / "away"
+    shutil.copytree(tree.config / "projects", bare)
+    shutil.copytree(tree.config, gone)
+    for root in (bare, gone):
+        with hansard.open(tree.home, roots=[root]) as other:
+            other.sync()
+    gone.rename(tmp_path / "unplugged")
+    bare_path = main_path(SECRET).removeprefix("projects/")
+    (bare / bare_path.replace(SECRET, FORK)).unlink()
+    with hansard.open(tree.home, roots=[tree.config]) as again:
+        plan = again.plan_forget([SECRET], source=True)
+        left = {item.place: item.reason for item in plan.left}
+        assert left[str(bare / bare_path)] == "in a root that was not given"
+        assert left[str(gone / main_path(SECRET))] == left[str(gone / "history.jsonl")]
+        assert left[str(gone / main_path(SECRET))] == "in a root that cannot be read now"
+        assert {item.place for item in plan.items if item.action == "remove"} >= {str(tree.place(main_path(SECRET)))}
+        assert str(gone / main_path(FORK)) in left
+        assert str(bare / bare_path.replace(SECRET, FORK)) not in left, "deleted since"
+        receipt = again.forget([SECRET], source=True)
+        assert receipt.erased.left == len(plan.left)
+    assert NAME in (bare / bare_path).read_bytes()
     assert_gone(tree.home)
 
 

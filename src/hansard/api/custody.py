@@ -273,9 +273,12 @@ class CustodyMethods(SessionMethods):
         return hansard.sync.erasing.receipts(self.home) if self._record_or_none() is not None else []
 
     def allow(self, session_id: str, *, client: str = CLAUDE_CODE) -> bool:
-        """Let a session that was forgotten be stored again, by its full id; False if it was not."""
+        """Let a session, or a message, that was forgotten be stored again, by its full id; False if it was not.
+
+        A message that was forgotten by itself stays forgotten if only its session is allowed.
+        """
         self.close()
-        return hansard.retention.forget.allow(self.home, client, session_id, prices=self._prices())
+        return hansard.retention.forget.allow(self._location(), client, session_id)
 
     def cleanup_periods(self) -> dict[str, int]:
         """After how many days the client of each root deletes transcripts, by the root's path."""

@@ -169,6 +169,11 @@ class Erasing(Logs, Snapshots):
             (file_id,),
         )
 
+    def expect_rewrite(self, file_id: int) -> None:
+        """Let the next sync store a log anew, as if it had been rewritten: what has markers now may be stored again."""
+        self.expect_change(file_id)
+        self._run("UPDATE file SET mark_head = x'' WHERE id = ?", (file_id,))
+
     # -- tombstones
 
     def bury(self, kind: str, names: Iterable[Sequence[str]]) -> None:

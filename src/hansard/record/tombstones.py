@@ -9,11 +9,13 @@ if TYPE_CHECKING:
 
 SESSION, FILE, LINE = "session", "file", "line"
 """What a tombstone is of: a session by its client and id, a file by its root and path, a line by its client and id, or `content_name`."""
+MESSAGE = "message"
+"""A line that was forgotten by itself, named like any line: it stays forgotten if its session is allowed again."""
 MASKED, SECRET = "masked", "secret"
 """A line, by its client and id, that is kept with placeholders for its secrets, and such a secret, by its fingerprint."""
 ALLOWED = "allowed"
 """A session whose lines may be stored again, by its client and id, although tombstones of single lines are left of it."""
-IN_TABLE = {MASKED: LINE, SECRET: LINE, ALLOWED: SESSION}
+IN_TABLE = {MESSAGE: LINE, MASKED: LINE, SECRET: LINE, ALLOWED: SESSION}
 """What these are called in the table, whose layout knows three kinds."""
 _DIGEST = 16
 

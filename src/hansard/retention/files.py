@@ -9,8 +9,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.clients import client_of
+from hansard.clients.roots import open_root
+from hansard.errors import HansardError
 from hansard.model.retention import Retention
 from hansard.query import forgetting
+from hansard.sources.names import unescape
 from hansard.sources.roots import FileKind, path_inside
 from hansard.sources.tail import PACKED
 
@@ -25,6 +28,8 @@ HELD = "it is under a hold"
 RUNNING = "a client is running in its session"
 LINKED = "it lies behind a link"
 _LIVE_SECONDS = 300.0
+_OTHER_ROOT = "in a root that was not given"
+_NO_ROOT = "in a root that cannot be read now"
 _COMPRESSED = "it is compressed"
 _OTHER_NAME = "it has another name: a hard link"
 
@@ -68,6 +73,7 @@ class StoreFiles:
         self.reader = reader
         self.record = record
         self._roots = {root.path: root for root in roots}
+        self._others: dict[str, Root | None] = {}
         self._hold = hold
         self.files = {
             known.file_id: StoredFile(root, path, known)
@@ -82,15 +88,39 @@ class StoreFiles:
         return info.session_id or info.stem
 
     def place_of(self, file: StoredFile) -> str | None:
-        """The path of the client's own file, if it exists."""
-        root = self._roots.get(file.root.path)
-        if root is None or root.layout.holds_rows(file.path):
+        """The path of the client's own file, if it exists, or if its root cannot be read."""
+        row = file.root
+        root = self._root_at(row)
+        if (root.layout if root is not None else client_of(row.client).layout).holds_rows(file.path):
             return None
+        if root is None:
+            top, _, inside = file.path.partition("/")
+            path = inside if inside and top == os.path.basename(row.path) else file.path
+            return os.path.join(row.path, unescape(path).replace("/", os.sep))
         place = root.locate(file.path)
         return next((path for path in (place, place + PACKED) if os.path.isfile(path)), None)
 
+    def beyond_reach(self, file: StoredFile) -> str:
+        """Why a client's own file is only listed; empty if its root is one of those that were given."""
+        if file.root.path in self._roots:
+            return ""
+        return _NO_ROOT if self._root_at(file.root) is None else _OTHER_ROOT
+
+    def _root_at(self, row: RootRow) -> Root | None:
+        """A root that the store knows, whether it was given or not; None if it cannot be read."""
+        if row.path in self._roots:
+            return self._roots[row.path]
+        if row.path not in self._others:
+            try:
+                self._others[row.path] = open_root(row.path)
+            except HansardError:
+                self._others[row.path] = None
+        return self._others[row.path]
+
     def stays(self, file: StoredFile, place: str) -> str:
         """Why a client's own file cannot be overwritten; empty if it can."""
+        if reason := self.beyond_reach(file):
+            return reason
         session_id = self.session_of(file)
         if place.endswith(PACKED):
             return _COMPRESSED

@@ -9,7 +9,7 @@ from hansard.errors import NotFound, UsageError
 from hansard.model.names import shown_id
 from hansard.query import forgetting
 from hansard.query.sessions import find_session
-from hansard.record.tombstones import SESSION
+from hansard.record.tombstones import LINE, MESSAGE, SESSION
 from hansard.retention.planner import Planner
 from hansard.retention.secrets import add_secrets
 from hansard.secrets.lists import Findings
@@ -19,7 +19,6 @@ from hansard.sync.remarking import remark
 if TYPE_CHECKING:
     from hansard.model.erasing import ForgetPlan, Receipt
     from hansard.model.store_requests import ForgetRequest
-    from hansard.pricing.settle import Prices
     from hansard.query.reader import Reader
     from hansard.record.store import Record
     from hansard.retention.location import StoreLocation
@@ -77,13 +76,24 @@ def forget(location: StoreLocation, request: ForgetRequest, listener: Listener |
     return erase(location.home, order, prices=location.prices, listener=listener)
 
 
-def allow(home: str, client: str, session_id: str, *, prices: Prices) -> bool:
-    """Let a session that was forgotten be stored again; False if it was not forgotten."""
+def allow(location: StoreLocation, client: str, name: str) -> bool:
+    """Let a session or a message that was forgotten be stored again, by its full id; False if it was not forgotten."""
     found = False
 
     def change(record: Record) -> None:
         nonlocal found
-        found = record.exhume(SESSION, client, session_id)
+        if record.exhume(SESSION, client, name):
+            found = True
+            return
+        exhumed = [record.exhume(kind, client, name) for kind in (MESSAGE, LINE)]
+        found = any(exhumed)
+        if not found:
+            return
+        with closing(location.open_index()) as opened:
+            holders = {line.transcript for line in forgetting.same_lines(opened, [name])}
+        for made in record.generations():
+            if made.current and made.id in holders:
+                record.expect_rewrite(made.file_id)
 
-    remark(home, change, prices=prices)
+    remark(location.home, change, prices=location.prices)
     return found

@@ -195,9 +195,11 @@ class Planner(StoreFiles):
         place = self.place_of(file)
         if place is None or file.known.state != LIVE:
             return
-        size = os.path.getsize(place)
+        size = os.path.getsize(place) if os.path.exists(place) else file.known.size
         is_import = path_inside(self.home, place) is not None
-        if is_import or self.request.source:
+        if reason := self.beyond_reach(file):
+            self._add("source", LEAVE, place, self.session_of(file), size=size, reason=reason)
+        elif is_import or self.request.source:
             self._add("import" if is_import else "source", REMOVE, place, self.session_of(file), size=size)
             self.order.copies.append((FILE_STEP, place))
             if not is_import:
@@ -307,7 +309,8 @@ class Planner(StoreFiles):
         place = self.place_of(file)
         if place is None or file.known.state != LIVE:
             return
-        reason = self.stays(file, place) if self.request.source else "--source overwrites them"
+        is_given = not self.beyond_reach(file)
+        reason = "--source overwrites them" if is_given and not self.request.source else self.stays(file, place)
         if reason:
             self._add("source", LEAVE, place, self.session_of(file), size=size, lines=lines, reason=reason)
             return
@@ -348,14 +351,27 @@ class Planner(StoreFiles):
         for line in lines:
             made = self.generations.get(line.transcript)
             if made is not None and line.uuid:
-                self.order.lines.add((self.files[made.file_id].root.client, line.uuid))
+                self.order.messages.add((self.files[made.file_id].root.client, line.uuid))
+
+    def _add_nameless(self, lines: Sequence[Line]) -> None:
+        """Lines of which the index gives no id; those that have a name are not stored again."""
+        self._add_lines("message", lines)
+        offsets: defaultdict[int, set[int]] = defaultdict(set)
+        for line in lines:
+            if line[:2] in self._lines:
+                offsets[line.transcript].add(line.offset)
+        for id_, found in offsets.items():
+            client = self.files[self.generations[id_].file_id].root.client
+            for named in named_lines(client_of(client), self.record.read(id_, mend=True)):
+                if named.offset in found:
+                    self.order.messages.add((client, named.name))
 
     def add_matches(self, query: str) -> None:
         """Every line and file that a query finds, each copy of such a line, and what the full text does not have."""
         request = SearchRequest(query)
         found = forgetting.matching(self.reader, request)
         self._add_copies_of(set(forgetting.ids_of(found.lines)), "message")
-        self._add_lines("message", [line for line in found.lines if line.uuid is None])
+        self._add_nameless([line for line in found.lines if line.uuid is None])
         snapshots = {snapshot.id: snapshot for snapshot in self.record.snapshots([FileKind.TOOL_RESULT])}
         for id_ in found.snapshots:
             if id_ in snapshots:
@@ -388,7 +404,7 @@ class Planner(StoreFiles):
             if known is not None and known.file_id not in self.order.files:
                 snapshot = self.record.snapshots_of(known.file_id)[hit.file.generation - 1]
                 patches[snapshot.id].append(Patch(hit.offset, blank(hit.text, NOTHING)))
-        self._add_lines("message", lines)
+        self._add_nameless(lines)
         for id_, found in patches.items():
             self._mark_snapshot(id_, found)
 
@@ -425,7 +441,8 @@ class Planner(StoreFiles):
         for patched in self._patched:
             made = self.generations[patched]
             sessions.add(self.session_of(self.files[made.file_id]))
-        names = {name.encode() for name in sessions if name} | {uuid.encode() for _, uuid in self.order.lines}
+        lines = self.order.lines | self.order.messages
+        names = {name.encode() for name in sessions if name} | {name.encode() for _, name in lines}
         texts = {form.encode("utf-8", "surrogateescape") for text in self.texts for form in plain_forms(text)}
         typed = {self.request.match.strip(' "').encode()} if self.request.match else set()
         touched = sessions

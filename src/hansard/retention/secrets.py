@@ -79,7 +79,7 @@ class SecretPlaces:
             lines += 1
             if line_id := client.line_names(one.line)[1]:
                 is_enough = self._alone.data(one.line).data == one.data
-                (planner.order.masked if is_enough else planner.order.lines).add((client.name, line_id))
+                (planner.order.masked if is_enough else planner.order.messages).add((client.name, line_id))
         if changed:
             planner.patch_log(_KIND, made, changed, lines)
 

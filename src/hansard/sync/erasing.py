@@ -28,7 +28,7 @@ from hansard.model.erasing import Erased, Receipt
 from hansard.record.chain import LOG, SNAPSHOT
 from hansard.record.erase import Patch
 from hansard.record.store import Generation, Record, Snapshot
-from hansard.record.tombstones import FILE, LINE, MASKED, SECRET, SESSION
+from hansard.record.tombstones import FILE, LINE, MASKED, MESSAGE, SECRET, SESSION
 from hansard.storage import sqlite
 from hansard.storage.sqlite import store_error
 from hansard.sync.data_files import INDEX, RECORD, TEXT, place
@@ -69,7 +69,9 @@ class Order(Struct):
     paths: set[tuple[str, str]] = msgspec.field(default_factory=set)
     """Root and path of files that must not be stored again."""
     lines: set[tuple[str, str]] = msgspec.field(default_factory=set)
-    """Client and id of lines that must not be stored again."""
+    """Client and id of lines that must not be stored again unless their session is allowed to be."""
+    messages: set[tuple[str, str]] = msgspec.field(default_factory=set)
+    """Client and id of lines that must not be stored again even then."""
     masked: set[tuple[str, str]] = msgspec.field(default_factory=set)
     """Client and id of lines of which only the secrets are not to be kept again."""
     secrets: set[str] = msgspec.field(default_factory=set)
@@ -172,6 +174,7 @@ def _apply(record: Record, order: Order) -> int:
     record.bury(SESSION, sorted(order.sessions))
     record.bury(FILE, sorted(order.paths))
     record.bury(LINE, sorted(order.lines))
+    record.bury(MESSAGE, sorted(order.messages))
     record.bury(MASKED, sorted(order.masked))
     record.bury(SECRET, [(secret_id,) for secret_id in sorted(order.secrets)])
     erased = Erased(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hansard.clients import client_of
 from hansard.clients.blanking import ONLY_KEYS, blank
-from hansard.record.tombstones import ALLOWED, LINE, MASKED, SECRET, SESSION, content_digest, content_name
+from hansard.record.tombstones import ALLOWED, LINE, MASKED, MESSAGE, SECRET, SESSION, content_digest, content_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -96,17 +96,25 @@ class ForgottenLines:
             self._first = ""
         return self._first or ""
 
-    def _is_copy(self, line: bytes) -> bool:
+    def _is_copy(self, line: bytes, *, is_allowed: bool) -> bool:
         """Whether a line without an id is about a forgotten line, or in a copy of a forgotten session."""
         about, content = self._client.line_content(line)
-        has = self._tombstones.has
-        if self._first_id() and any(has(ALLOWED, self._name, session_id) for session_id in self._session_ids):
-            return False
-        return bool(about and has(LINE, self._name, about)) or bool(
+        first = self._first_id()
+        is_allowed = is_allowed or bool(first and self._is_allowed(self._session_ids))
+        return bool(about and self._is_forgotten(about, is_allowed=is_allowed)) or bool(
             content
-            and self._first_id()
-            and has(LINE, self._name, content_name(self._first_id(), content_digest(content)))
+            and first
+            and self._is_forgotten(content_name(first, content_digest(content)), is_allowed=is_allowed)
         )
+
+    def _is_allowed(self, session_ids: Collection[str]) -> bool:
+        """Whether a line of these sessions may be stored again."""
+        return any(self._tombstones.has(ALLOWED, self._name, session_id) for session_id in session_ids)
+
+    def _is_forgotten(self, name: str, *, is_allowed: bool) -> bool:
+        """Whether a line was forgotten by itself, or with a session that is not allowed again."""
+        has = self._tombstones.has
+        return has(MESSAGE, self._name, name) or (not is_allowed and has(LINE, self._name, name))
 
     def _kept(self, line: bytes) -> bytes:
         start, begun = self._offset, self._begun
@@ -115,9 +123,11 @@ class ForgottenLines:
         whole = begun + line
         session_ids, line_id = self._client.line_names(whole)
         has = self._tombstones.has
-        is_allowed = any(has(ALLOWED, self._name, session_id) for session_id in session_ids)
+        is_allowed = self._is_allowed(session_ids)
         if any(has(SESSION, self._name, session_id) for session_id in session_ids) or (
-            not is_allowed and (has(LINE, self._name, line_id) if line_id else self._is_copy(whole))
+            self._is_forgotten(line_id, is_allowed=is_allowed)
+            if line_id
+            else self._is_copy(whole, is_allowed=is_allowed)
         ):
             marked = self._client.blank_line(whole)
         elif line_id and has(MASKED, self._name, line_id):

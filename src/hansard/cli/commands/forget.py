@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     "project match secrets messages source keep_copies",
     click.option("--yes", "-y", is_flag=True, help="Erase it; otherwise it is only shown. This cannot be undone."),
     click.option("--receipts", "shows_receipts", is_flag=True, help="List what was erased before, in numbers."),
-    click.option("--allow", metavar="ID", help="Let a session that was forgotten be stored again, by its full id."),
+    click.option(
+        "--allow", metavar="ID", help="Let a session or message that was forgotten be stored again, by its full id."
+    ),
 )
 @reads
 def forget(cli: Context, request: ForgetRequest, yes: bool, shows_receipts: bool, allow: str | None) -> None:
@@ -97,7 +99,7 @@ def _receipts(cli: Context, h: Hansard) -> None:
 
 def _allow(cli: Context, h: Hansard, session_id: str) -> None:
     if not h.allow(session_id):
-        raise UsageError(f"{session_id}: was not forgotten; give the full id of a session that was")
+        raise UsageError(f"{session_id}: was not forgotten; give the full id of a session or message that was")
     if cli.as_json:
         cli.emit({"allowed": session_id})
     else:
