@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from tests.machines import two_machines
 from tests.recordings import History
 
 pytest.importorskip("duckdb")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SAME = [name for name in LakeDimensions.offered if name not in ("person", "machine", "group")]
 
 
@@ -139,6 +140,52 @@ def test_filters_are_those_of_usage(asked: dict[str, Any], machines: dict[str, H
         found = lake.usage(timezone="UTC", **given)
     assert found.rows
     assert report_of(found) == report_of(machines["both"].usage(timezone="UTC", **given))
+
+
+@pytest.fixture(scope="module")
+def of_all_clients(
+    histories: dict[str, History], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Hansard, Path]]:
+    """A history of all clients, some of which record no usage, as two machines pushed it."""
+    target = tmp_path_factory.mktemp("lake of all clients")
+    with hansard.open(histories["all clients"].store, histories["all clients"].roots) as h:
+        push_twice(h, target)
+        yield h, target
+
+
+def test_sessions_without_recorded_usage_are_counted(of_all_clients: tuple[Hansard, Path]) -> None:
+    """Also in periods that begin and end within a session, and where it said nothing."""
+    h, target = of_all_clients
+    silent = h.usage().unrecorded
+    assert silent is not None
+    assert len(silent.clients) > 1
+    without = [one for one in h.sessions(limit=None).sessions if one.messages and not one.api_messages]
+    longest = max(without, key=lambda one: (one.ended_at or EPOCH) - (one.started_at or EPOCH))
+    assert longest.started_at is not None
+    assert longest.ended_at is not None
+    first, last = longest.started_at, longest.ended_at
+    moment = timedelta(milliseconds=1)
+    periods = [
+        *({"since": first, "until": first + moment}, {"since": first + moment}, {"until": last}, {"since": last}),
+        *({"since": first + moment, "until": first + moment * 2}, {"since": first + moment, "until": last}),
+    ]
+    asked: list[dict[str, Any]] = [
+        {},
+        {"project": "app"},
+        {"model": "gpt"},
+        {"model": "sonnet"},
+        {"project": "nowhere"},
+        *periods,
+    ]
+    with Lake(str(target)) as lake:
+        for given in asked:
+            found = lake.usage(by="total", timezone="UTC", **given)
+            wanted = h.usage(by="total", timezone="UTC", **given)
+            assert found.unrecorded == wanted.unrecorded, given
+            assert found.pricing.notes == wanted.pricing.notes
+        assert lake.usage(person="nobody").unrecorded is None
+        said = {given.unrecorded.sessions if given.unrecorded else 0 for given in (h.usage(**one) for one in asked)}
+        assert len(said) > 3, "the periods differ in what they leave out"
 
 
 def test_people_and_groups(machines: dict[str, Hansard], lake_of_two: Path) -> None:

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple, cast
 import pytest
 
 import hansard
-from benchmarks.load.metered import write_metered
 from benchmarks.postgres import Server, find_programs
 from hansard.engine import Hansard
 from hansard.team.connect import Database
 from hansard.team.push import PushReport
 from hansard.team.store import Team
+from tests.machines import two_machines
 from tests.team.server import LOGINS, started
 
 _NUMBERS = count()
@@ -85,23 +85,8 @@ def everything_of(h: Hansard) -> tuple[str, ...]:
 @pytest.fixture(scope="session")
 def metered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Hansard]]:
     """A history of which two machines have parts, some of them both; and one store with the files of both."""
-    folder = tmp_path_factory.mktemp("metered")
-    write_metered(folder / "all", messages=2500)
-    for number, path in enumerate(sorted((folder / "all" / "projects").rglob("*.jsonl"))):
-        lines = path.read_bytes().splitlines(keepends=True)
-        for machine, has in (("ann", number % 3 != 0), ("bob", number % 3 != 1)):
-            if has:
-                copy = folder / machine / path.relative_to(folder / "all")
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                is_short = number % 2 == (machine == "ann")
-                copy.write_bytes(b"".join(lines[: len(lines) * 2 // 3] if is_short else lines))
-    roots = {"ann": [folder / "ann"], "bob": [folder / "bob"], "both": [folder / "ann", folder / "bob"]}
-    stores = {name: hansard.open(folder / f"store {name}", places) for name, places in roots.items()}
-    for h in stores.values():
-        h.sync()
-    yield stores
-    for h in stores.values():
-        h.close()
+    with two_machines(tmp_path_factory.mktemp("metered"), 2500) as stores:
+        yield stores
 
 
 TOKEN = "ghp_" + "a1B2" * 9

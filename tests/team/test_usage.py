@@ -61,6 +61,30 @@ def test_reports_are_those_of_usage(name: str, twice: Callable[[str], Twice]) ->
     check_reports(*twice(name))
 
 
+def test_sessions_without_recorded_usage_are_counted(twice: Callable[[str], Twice]) -> None:
+    """Clients that record none: the reports name them, over machines as on one."""
+    h, place = twice("all clients")
+    first, last = min(ended := [one.ended_at for one in h.sessions(limit=None).sessions if one.ended_at]), max(ended)
+    middle = first + (last - first) / 2
+    asked: list[dict[str, Any]] = [
+        *({}, {"since": middle}, {"until": middle}, {"since": first, "until": middle}, {"query": "client:aider"}),
+        *({"query": "project:app"}, {"query": "-is:error"}, {"model": "gpt"}, {"project": "nowhere"}),
+    ]
+    with place.team() as team:
+        found = []
+        for given in asked:
+            request = UsageRequest(by="total", timezone="UTC", **given)
+            ours, theirs = h.usage(request), team.usage(request)
+            assert theirs.unrecorded == ours.unrecorded, given
+            assert theirs.pricing.notes == ours.pricing.notes
+            found.append(ours.unrecorded)
+        assert found[0] is not None
+        assert len(found[0].clients) > 1
+        assert len(set(found)) > 3
+        assert {str(row.key["machine"]) for row in team.usage(UsageRequest(by="machine")).rows}
+        assert team.usage(UsageRequest(), person="nobody").unrecorded is None
+
+
 def test_machines_report_as_one_store(metered: dict[str, Hansard], place: Place) -> None:
     for machine in ("bob", "ann"):
         push(metered[machine], place, machine)

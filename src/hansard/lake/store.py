@@ -137,7 +137,10 @@ class Lake:
     ) -> UsageReport:
         """Tokens and cost of all machines, each message once; the same report as `Hansard.usage`."""
         request = request or LakeUsageRequest(**fields)
-        return make_report(LakeLedger(self._kept(request, OF_REPORTS), request, groups), request)
+        ledger = LakeLedger(
+            self._kept(request, OF_REPORTS), request, groups, lambda: self._kept(request, (*OF_REPORTS, "messages"))
+        )
+        return make_report(ledger, request)
 
     def budgets(self, limits: Iterable[Limit], request: LakeUsageRequest | None = None, **fields: Any) -> list[Budget]:
         """How much all machines have spent of limits of a day, week or month; of the request, the engine and the time count."""

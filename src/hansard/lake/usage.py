@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from datetime import UTC, datetime
 from decimal import Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from hansard.errors import UsageError
+from hansard.index.schema import NO_USAGE
 from hansard.lake.dimensions import LakeDimensions
 from hansard.ledger.report import Ledger, RowKey, key_function
 from hansard.model.calendar import find_zone
@@ -17,7 +21,7 @@ from hansard.model.time import to_milliseconds
 from hansard.pricing.cost import RATE_COLUMNS, SUMS, Sums, rates_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from hansard.lake.engines import Engine
     from hansard.ledger.dimensions import Dimension, Groups
@@ -36,7 +40,14 @@ def _as_text(row: Any) -> list[Any]:
 class LakeLedger(Ledger):
     """The sums of a lake, for `make_report`."""
 
-    def __init__(self, engine: Engine, request: LakeUsageRequest, groups: Groups = MappingProxyType({})) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        request: LakeUsageRequest,
+        groups: Groups = MappingProxyType({}),
+        messages: Callable[[], Engine] | None = None,
+    ) -> None:
+        """`messages` gives an engine with the relation `messages`, where `engine` has only `RELATIONS`."""
         if request.mode not in MODES:
             raise UsageError(f"unknown mode {request.mode!r}; choose one of {', '.join(MODES)}")
         self.mode = request.mode
@@ -45,6 +56,7 @@ class LakeLedger(Ledger):
         self.now = request.now or datetime.now(UTC)
         self._engine = engine
         self._groups = groups
+        self._messages = messages or (lambda: engine)
         self.rates = rates_of(lambda _: map(_as_text, engine.rows(_RATES)))
         self._unpriced: dict[str, int] = {}
 
@@ -54,7 +66,7 @@ class LakeLedger(Ledger):
     def sums(self, dimensions: tuple[Dimension, ...]) -> dict[RowKey, Sums]:
         columns = list(dict.fromkeys(column for item in dimensions for column in item.columns))
         columns += [name for name in ("rate", "model", "has_recorded") if name not in columns]
-        where, values = conditions(self.request, ("project", "model", "person"))
+        where, values = conditions(self.request, {name: name for name in ("project", "model", "person")})
         names = ", ".join(columns)
         rows = self._engine.rows(f"SELECT {names}, {SUMS} FROM charges WHERE {where} GROUP BY {names}", values)
         key_of = key_function(dimensions, columns)
@@ -65,8 +77,41 @@ class LakeLedger(Ledger):
             found.setdefault(key_of(row), Sums()).add(number, row[recorded], row[count:])
         return found
 
-    def unrecorded(self) -> None:
-        """A lake's conditions are about messages with usage only."""
+    def without_usage(self) -> Iterable[tuple[str, int, int]]:
+        # Few or no sessions: the view of sessions would merge the messages of all others too.
+        if not self._engine.rows("SELECT 1 FROM pushed_sessions WHERE messages > api_messages LIMIT 1"):
+            return []
+        since, until = self.request.since, self.request.until
+        asked = replace(self.request, since=None, until=None)
+        where, values = conditions(asked, {"project": "project", "model": "models", "person": "person"})
+        found: dict[str, tuple[str, int]] = {}
+        spanning: list[str] = []
+        for session_id, client, messages, *times in self._engine.rows(
+            f"SELECT session_id, client, messages, started_at, ended_at FROM sessions WHERE {NO_USAGE} AND {where}",
+            values,
+        ):
+            began, ended = (None if time is None else time.replace(tzinfo=UTC) for time in times)
+            if (since and (ended is None or ended < since)) or (until and (began is None or began >= until)):
+                continue
+            found[session_id] = client, messages
+            if since and until and began and ended and began < since and ended >= until:
+                spanning.append(session_id)
+        for session_id in set(spanning) - self._said_between(spanning, since, until):
+            del found[session_id]
+        counts: defaultdict[str, list[int]] = defaultdict(list)
+        for client, messages in found.values():
+            counts[client].append(messages)
+        return [(client, len(each), sum(each)) for client, each in counts.items()]
+
+    def _said_between(self, sessions: Sequence[str], since: datetime | None, until: datetime | None) -> set[str]:
+        """Those of some sessions, which are longer than the period, that have a message in it."""
+        if not sessions or since is None or until is None:
+            return set()
+        rows = self._messages().rows(
+            f"SELECT session_id, at FROM pushed_messages WHERE session_id IN ({', '.join('?' * len(sessions))})",
+            sessions,
+        )
+        return {name for name, at in rows if at is not None and since <= at.replace(tzinfo=UTC) < until}
 
     def _without_rate(self, model: str) -> int:
         """A rate for messages of which machines know parts, so that none has a price for the whole."""
@@ -87,15 +132,15 @@ class LakeLedger(Ledger):
         return PriceData(source, version, dated, None if fetched is None else fetched.replace(tzinfo=UTC), overrides)
 
 
-def conditions(request: Any, columns: Iterable[str]) -> tuple[str, list[Any]]:
-    """The SQL of a request's period, and of the texts that some columns must contain; and its values."""
+def conditions(request: Any, columns: Mapping[str, str]) -> tuple[str, list[Any]]:
+    """The SQL of a request's period, and of the texts that columns must contain, by the fields of the request; and its values."""
     found: list[tuple[str, Any]] = []
     if request.since is not None:
         found.append(("ts >= ? AND ts > 0", to_milliseconds(request.since)))
     if request.until is not None:
         found.append(("ts < ? AND ts > 0", to_milliseconds(request.until)))
-    for column in columns:
-        text = getattr(request, column)
+    for name, column in columns.items():
+        text = getattr(request, name)
         if text is not None:
             found.append((f"contains(lower({column}), ?)", text.lower()))
     return " AND ".join(sql for sql, _ in found) or "true", [value for _, value in found]

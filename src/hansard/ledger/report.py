@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from operator import itemgetter
@@ -134,7 +134,13 @@ class Ledger:
         return Pricing(self.price_data(), self.mode, tuple(self._notes(totals, unrecorded)))
 
     def unrecorded(self) -> Unrecorded | None:
-        """The selected sessions whose clients recorded no usage."""
+        """What the selection leaves out, because its clients recorded no usage."""
+        found = sorted(self.without_usage())
+        clients = tuple(client for client, _, _ in found)
+        return Unrecorded(sum(row[1] for row in found), sum(row[2] for row in found), clients) if found else None
+
+    def without_usage(self) -> Iterable[tuple[str, int, int]]:
+        """The selected sessions without recorded usage: each client with their number and that of their messages."""
         from hansard.query.sessions import where_sessions
 
         # First what few sessions have: the rest of the condition may read the records of each.
@@ -142,17 +148,11 @@ class Ledger:
         if self._sessions is not None:
             where += " AND session_id IN (SELECT value FROM json_each(?))"
             values.append(to_json(self._sessions))
-        found = [
-            Unrecorded(sessions, messages, (client,))
-            for client, sessions, messages in self.reader.rows(
-                "SELECT client, count(*), sum(messages) FROM"
-                f" (SELECT * FROM sessions WHERE {NO_USAGE}) sessions WHERE {where} GROUP BY client ORDER BY client",
-                tuple(values),
-            )
-        ]
-        clients = tuple(client for part in found for client in part.clients)
-        messages = sum(part.messages for part in found)
-        return Unrecorded(sum(part.sessions for part in found), messages, clients) if found else None
+        return self.reader.rows(
+            "SELECT client, count(*), sum(messages) FROM"
+            f" (SELECT * FROM sessions WHERE {NO_USAGE}) sessions WHERE {where} GROUP BY client",
+            tuple(values),
+        )
 
     def _notes(self, totals: UsageRow, unrecorded: Unrecorded | None) -> list[str]:
         notes = []  # first those that explain a mark, as `marked_notes` in `render` expects

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from msgspec.structs import replace
 
 from hansard.errors import UsageError
+from hansard.index.schema import NO_USAGE
 from hansard.ledger.dimensions import Dimension, Dimensions
 from hansard.ledger.report import Ledger, Selection, make_report
 from hansard.model.ledger import PriceData, Rate, UsageReport
 from hansard.model.requests import DIMENSIONS
 from hansard.pricing.cost import rates_of
+from hansard.query.compile import SESSIONS
 from hansard.storage.sqlite import from_json
 from hansard.team.compile import TeamCompiler
 from hansard.team.reader import TeamReader
@@ -70,13 +72,16 @@ class TeamLedger(Ledger):
     def __init__(self, reader: TeamReader, request: UsageRequest, *, groups: Groups) -> None:
         super().__init__(reader, request, groups=groups)
         self.rates = _Rates(reader, self.rates)
+        self._only, self._names = "", tuple[str, ...]()
 
     def only(self, **wanted: str | None) -> None:
         """Count only messages of this machine or person, of which a part of the name is enough."""
         for column, name in wanted.items():
             if name is not None:
-                self.selection.where += f" AND strpos({column}, ?) > 0"
-                self.selection.values += (name,)
+                self._only += f" AND strpos({column}, ?) > 0"
+                self._names += (name,)
+        self.selection.where += self._only
+        self.selection.values += self._names
 
     def _select(self, sessions: Sequence[str] | None) -> Selection:
         return Selection(self.reader, self.query, sessions, compiler=TeamCompiler)
@@ -84,8 +89,20 @@ class TeamLedger(Ledger):
     def calls(self, *, by_model: bool) -> tuple[str, tuple[object, ...]]:
         return f"SELECT * FROM calls{' WHERE rate IS NOT NULL' if by_model else ''}", ()
 
-    def unrecorded(self) -> None:
-        """Not counted over machines."""
+    def without_usage(self) -> Iterable[tuple[str, int, int]]:
+        # Few or no sessions: the view of sessions would merge the messages of all others too.
+        found = [
+            row[0] for row in self.reader.rows("SELECT session_id FROM pushed_sessions WHERE messages > api_messages")
+        ]
+        if not found:
+            return []
+        asked = None if self.query is None else TeamCompiler(self.reader, SESSIONS).condition(self.query)
+        where, values = ("true", ()) if asked is None else (asked.sql, asked.values)
+        return self.reader.rows(
+            "SELECT client, count(*), sum(messages)::bigint FROM sessions"
+            f" WHERE session_id = ANY (?) AND {NO_USAGE} AND {where}{self._only} GROUP BY client",
+            (found, *values, *self._names),
+        )
 
     def price_data(self) -> PriceData:
         return _price_data(self.reader)
