@@ -93,6 +93,23 @@ def import_quickly(*names: str) -> None:
                 del sys.modules[name]
 
 
+def lazy_names(package: str, **modules: str) -> Callable[[str], object]:
+    """The `__getattr__` of a package whose public names are imported from its modules on first use (PEP 562).
+
+    `modules` are the names of each module, separated by blanks.
+    """
+    homes = {name: module for module, names in modules.items() for name in names.split()}
+
+    def get(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value: object = getattr(import_module(f"{package}.{homes[name]}"), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return get
+
+
 class LazyPackage:
     """A package whose modules are imported when they are first used, as `package.module.name`."""
 

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from hansard.cli.context import Context
     from hansard.cli.team_address import Place
     from hansard.engine import Hansard
-    from hansard.lake.push import LakeReport
+    from hansard.lake import LakeReport
     from hansard.model.store_requests import Progress
-    from hansard.team.push import PushReport
+    from hansard.team import PushReport
 
 
 def push_team(

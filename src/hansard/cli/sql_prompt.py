@@ -18,10 +18,7 @@ from hansard.errors import HansardError, UsageError
 from hansard.files import FILE_MODE
 from hansard.model.store_requests import SQL_ENGINES
 from hansard.render.text import one_line
-from hansard.sql.questions import QUESTIONS, find_question
-from hansard.sql.texts import FUNCTIONS
-from hansard.sql.views import VIEWS
-from hansard.sql.words import KEYWORDS
+from hansard.sql import FUNCTIONS, KEYWORDS, QUESTIONS, VIEWS, find_question
 
 if TYPE_CHECKING:
     from hansard.cli.context import Context

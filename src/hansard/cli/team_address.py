@@ -12,7 +12,7 @@ from hansard.errors import UsageError
 
 if TYPE_CHECKING:
     from hansard.cli.context import Context
-    from hansard.team.store import Team
+    from hansard.team import Team
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 DATABASE = click.option(
@@ -28,7 +28,7 @@ class Place(NamedTuple):
     schema: str
 
     def open(self) -> Team:
-        from hansard.team.store import Team
+        from hansard.team import Team
 
         return Team(self.url, schema=self.schema)
 

@@ -1,4 +1,4 @@
-"""The functions of SQL that read the record: a line as it is, and the texts of a message."""
+"""What queries can use beside the views: functions that read the record, a line as it is and the texts of a message; and words of SQL."""
 
 from __future__ import annotations
 
@@ -22,6 +22,11 @@ FUNCTIONS = {
     "message_text": "message_text(transcript, byte_offset): the texts of the message in that line",
     "block_text": "block_text(transcript, byte_offset, block): the text of one content block",
 }
+KEYWORDS = (
+    "SELECT FROM WHERE GROUP BY ORDER HAVING LIMIT JOIN LEFT ON AS DISTINCT UNION ALL WITH CASE WHEN THEN ELSE END AND OR NOT NULL IS IN"
+    " LIKE BETWEEN DESC count sum avg min max round substr length lower upper coalesce decimal_sum"
+).split()
+"""The words of SQL that editors of queries complete and highlight."""
 
 
 class Texts:

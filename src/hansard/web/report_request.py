@@ -14,7 +14,7 @@ from urllib.parse import quote
 from msgspec.structs import replace
 
 from hansard.model.requests import DIMENSIONS, Dated, ExplainRequest, UsageRequest, about, same_for
-from hansard.team.usage import OFFERED
+from hansard.team import OFFERED
 from hansard.web.page_request import RANGES, PageRequest, Period, parse_page
 from hansard.web.parameters import NARROWING
 from hansard.web.urls import place

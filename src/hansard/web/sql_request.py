@@ -13,7 +13,7 @@ from hansard.errors import UsageError
 from hansard.lazy_regex import lazy_compile
 from hansard.model.requests import about
 from hansard.model.store_requests import SQL_ENGINES, SqlRequest
-from hansard.sql.questions import QUESTIONS, fill_in
+from hansard.sql import QUESTIONS, fill_in
 from hansard.web.responses import HttpError
 
 if TYPE_CHECKING:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from hansard.changes.journal import Journal
     from hansard.cli.service import Service
     from hansard.cli.team_address import Place
-    from hansard.lake.push import LakeReport
-    from hansard.team.push import PushReport
+    from hansard.lake import LakeReport
+    from hansard.team import PushReport
 
 _LAST = "last-guard.json"
 

@@ -22,9 +22,7 @@ from hansard.render.terminal.tables import draw_table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hansard.lake.audit import LakeAudit
-    from hansard.lake.build import LakeBuildReport
-    from hansard.lake.store import LakeStatus
+    from hansard.lake import LakeAudit, LakeBuildReport, LakeStatus
 
 _FILTERS = LEDGER_FILTERS.replace(" match", "")
 _BY = "total, hour, day, week, month, session, project, group, model, client, agent, branch, person, machine"
@@ -180,7 +178,7 @@ def report(cli: Context, request: LakeUsageRequest, target: str | None, order: s
       hansard lake report --engine spark --master local[4]
       hansard lake report --check
     """
-    from hansard.lake.store import Lake
+    from hansard.lake import Lake
 
     settings = cli.settings()
     limits = settings.lake.get("budgets", ())
@@ -230,7 +228,7 @@ def audit(cli: Context, request: LakeAuditRequest, target: str | None) -> None:
       hansard lake audit /mnt/team/hansard --by person,rule --min-severity high
       hansard lake audit --by month,severity --json
     """
-    from hansard.lake.store import Lake
+    from hansard.lake import Lake
 
     with Lake(lake_target(cli, target)) as opened:
         found = opened.audit(request, groups=cli.settings().groups)
@@ -257,7 +255,7 @@ def status(cli: Context, target: str | None) -> None:
       hansard lake status
       hansard lake status /mnt/team/hansard --json
     """
-    from hansard.lake.store import Lake
+    from hansard.lake import Lake
 
     with Lake(lake_target(cli, target)) as opened:
         found = opened.status()

@@ -129,7 +129,7 @@ def _given_options() -> set[str]:
 
 def _query(query: str, path: str | None, name: str | None, given: Mapping[str, str]) -> dict[str, object]:
     if name is not None:
-        from hansard.sql.questions import fill_in, find_question
+        from hansard.sql import fill_in, find_question
 
         question = find_question(name)
         return {"query": question.sql, "parameters": fill_in(question, given)}
@@ -161,7 +161,7 @@ def _parameters(given: Iterable[str]) -> dict[str, str]:
 
 
 def _list(cli: Context) -> None:
-    from hansard.sql.questions import QUESTIONS
+    from hansard.sql import QUESTIONS
 
     if cli.as_json:
         questions = [{**question._asdict(), "parameters": dict(question.parameters)} for question in QUESTIONS.values()]
@@ -176,8 +176,7 @@ def _list(cli: Context) -> None:
 
 
 def _schema(cli: Context, name: str) -> None:
-    from hansard.sql.table import choose
-    from hansard.sql.views import VIEWS
+    from hansard.sql import VIEWS, choose
 
     views = [VIEWS[one] for one in (choose([name]) if name else VIEWS)]
     if cli.as_json:

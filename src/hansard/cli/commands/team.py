@@ -19,8 +19,7 @@ from hansard.render.text import one_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hansard.team.roles import Member
-    from hansard.team.store import TeamStatus
+    from hansard.team import Member, TeamStatus
 
 _MACHINES = (
     Column("MACHINE", Kind.TEXT),

@@ -128,7 +128,7 @@ def web(cli: Context, request: ServerRequest, link: bool, address: str | None, s
 
 def _team_app(settings: Settings, place: Place) -> Callable[[Auth], Starlette]:
     """What makes the app on a team's database; raises if that cannot be read."""
-    from hansard.team.connect import hide_password
+    from hansard.team import hide_password
     from hansard.web.team.app import make_team_app
     from hansard.web.team.engine import TeamAddress
 

@@ -13,10 +13,7 @@ from hansard.errors import UsageError
 from hansard.model.store_requests import SQL_ENGINES
 from hansard.model.table import Link, Table
 from hansard.render.html.escaping import cut_line
-from hansard.sql.questions import QUESTIONS
-from hansard.sql.texts import FUNCTIONS
-from hansard.sql.views import VIEWS
-from hansard.sql.words import KEYWORDS
+from hansard.sql import FUNCTIONS, KEYWORDS, QUESTIONS, VIEWS
 from hansard.web.caches import shared
 from hansard.web.parameters import read_params
 from hansard.web.responses import page, stream_page

@@ -19,7 +19,7 @@ from hansard.render.html.escaping import cut_line
 from hansard.render.html.tables import draw_table
 from hansard.render.reports import data_words, gap_length, grouped, marked_notes, rate_cells
 from hansard.render.series import STEPS, Measure, measure_of
-from hansard.team.usage import OFFERED
+from hansard.team import OFFERED
 from hansard.web.caches import shared, without_time
 from hansard.web.page_request import RANGES, Choice, sort_links
 from hansard.web.parameters import NARROWING

@@ -7,9 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from hansard.model.requests import SessionsRequest, about
-from hansard.team.sessions import TeamSession, TeamSessionPage
-from hansard.team.store import TeamStatus
-from hansard.team.usage import OFFERED
+from hansard.team import OFFERED, TeamSession, TeamSessionPage, TeamStatus
 from hansard.web.api import ENDPOINTS as LOCAL
 from hansard.web.api import openapi
 from hansard.web.api.endpoint import Endpoint, routes

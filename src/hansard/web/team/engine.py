@@ -14,7 +14,7 @@ from hansard.model import requests
 from hansard.model.gate import put_behind_gate
 from hansard.model.questions import takes
 from hansard.secrets.redactor import store_redactor
-from hansard.team.store import Team
+from hansard.team import Team
 from hansard.web.engine_pool import EnginePool
 from hansard.web.parameters import NARROWED, NARROWING
 
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from hansard.model.ledger import PriceData, Rate, UsageReport
     from hansard.model.search import Facets, SearchPage
     from hansard.model.sessions import Tagged
-    from hansard.team.session_texts import SessionTexts
-    from hansard.team.sessions import TeamSession, TeamSessionPage
-    from hansard.team.store import TeamStatus
+    from hansard.team import SessionTexts, TeamSession, TeamSessionPage, TeamStatus
 
 _Answer = TypeVar("_Answer")
 _narrowed: ContextVar[Mapping[str, str | None]] = ContextVar("narrowed", default=MappingProxyType({}))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from hansard.engine import Hansard
     from hansard.model.ledger import UsageReport, UsageRow
-    from hansard.team.session_texts import SessionText
+    from hansard.team import SessionText
     from hansard.web.page_request import PageRequest
     from hansard.web.team.engine import TeamEngine
 
