@@ -48,6 +48,20 @@ def test_what_you_see_is_redacted_on_request(run: Run, words: tuple[str, ...]) -
     assert PART in run(*words, "--redact", "off").stdout
 
 
+@pytest.mark.parametrize("words", [*SHOWN[3:6], SHOWN[-1]], ids=" ".join)
+def test_a_store_that_was_never_searched_is_said_to_be_once(
+    run: Run, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """Only where redaction relies on it, and only of more than it reads itself."""
+    asked = (*words, "--redact", "on")
+    assert "never searched" not in run(*asked).stderr
+    monkeypatch.setattr("hansard.secrets.counts.NEWEST", 100)
+    assert run(*asked).stderr.count("never searched for secrets") == 1
+    assert "never searched" not in run(*words).stderr
+    run("secrets", "scan")
+    assert "never searched" not in run(*asked).stderr
+
+
 @pytest.mark.parametrize("words", OUTGOING, ids=" ".join)
 def test_what_leaves_is_redacted_unless_the_command_says_otherwise(run: Run, words: tuple[str, ...]) -> None:
     secret = run("secrets", "scan")

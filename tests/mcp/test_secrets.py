@@ -165,3 +165,14 @@ def test_sql_is_bounded(ask: Call) -> None:
     assert "too big" in ask("sql", query="SELECT zeroblob(20000000)")["error"]
     assert "larger than 16 MiB" in ask("sql", query="SELECT printf('%.*c', 10000000, 'x') FROM messages")["error"]
     assert "not allowed" in ask("sql", query="ATTACH 'x' AS y")["error"]
+
+
+def test_the_first_answer_says_that_the_history_was_never_searched(
+    app_store: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hansard.secrets.counts.NEWEST", 100)
+    root, home = app_store
+    asked = caller(server_on(home, root))
+    assert ["never searched for secrets" in str(asked("search", query="the")) for _ in range(2)] == [True, False]
+    unredacted = caller(server_on(home, root, redact_outgoing="off"))
+    assert "never searched" not in str(unredacted("search", query="the"))

@@ -127,7 +127,7 @@ def test_what_was_not_scanned_yet_is_redacted_too(unscanned: Path, planted: Plan
 def test_a_file_of_a_session_in_a_large_store_that_was_not_scanned(
     unscanned: Path, planted: PlantedStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
-    monkeypatch.setattr("hansard.secrets.split._MOST_UNSEARCHED", 0)
+    monkeypatch.setattr("hansard.secrets.counts.NEWEST", 0)
     with hansard.open(unscanned, [planted.root], redact=True) as h:
         h.export([SPLIT, PARTED], tmp_path / "out", format=form)
         assert leaked(spread(h.read(PARTED).whole())) == set()

@@ -103,6 +103,11 @@ class CustodyMethods(SessionMethods):
         """How many open secrets each session holds that holds any, by session id."""
         return hansard.secrets.counts.count_by_session(self.home, self.reader, lambda: self.record)
 
+    def unsearched_bytes(self) -> int:
+        """How many bytes redaction knows by its rules alone: no scan has searched them, and they are not the newest."""
+        record = self._record_or_none()
+        return 0 if record is None else hansard.secrets.counts.count_unsearched(self.home, record)
+
     def resolve_secret(self, secret: str, state: str, note: str = "") -> model.secrets.Secret:
         """Decide about a secret: open, rotated, false-alarm or accepted; a false alarm is no longer redacted."""
         if state not in model.secrets.STATES:

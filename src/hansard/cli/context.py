@@ -54,6 +54,7 @@ class Context:
         self.names: ProjectNames = {}  # of the projects of the store
         self.syncing = False  # in the background or another process
         self._is_told = False
+        self.has_told_unsearched = False
         self._settings: Settings | None = None
 
     # -- output
@@ -99,6 +100,17 @@ class Context:
         if self.coverage is not None and not self._is_told:
             self._is_told = True
             warn(_describe(self.coverage, syncing=self.syncing))
+
+    def tell_unsearched(self, h: Hansard) -> None:
+        """Warn once if redaction is on and much of the history was never searched for secrets."""
+        if h.redact is None or self.has_told_unsearched:
+            return
+        with contextlib.suppress(HansardError):  # the command reports it
+            if count := h.unsearched_bytes():
+                from hansard.render.secrets import unsearched_words
+
+                self.has_told_unsearched = True
+                warn(unsearched_words(count))
 
     def paint(self) -> Paint:
         """Whether stdout gets colours, and how."""
@@ -163,6 +175,7 @@ class Context:
                 warn(f"a sync is running, {progress.words}: results cover what is indexed so far")
             try:
                 yield h
+                self.tell_unsearched(h)
             except NotFound as error:
                 if progress := h.sync_progress():
                     raise type(error)(

@@ -30,6 +30,8 @@ class Store:
         self._syncing = syncing
         self._sync = BackgroundSync(settings.open, syncing=False)
         self._is_redacting = False
+        self._unsearched: int | None = None
+        """Bytes that were never searched for secrets, until an answer has said so; None: not counted yet."""
 
     def ask(self, question: Callable[[Hansard], _Answer]) -> _Answer:
         """Answer from one state of the store, synced as far as a short wait allows."""
@@ -41,6 +43,8 @@ class Store:
         with self._settings.open() as h:
             if not os.path.exists(os.path.join(h.home, "index.db")):
                 raise NotFound(self._why_empty())
+            if self._unsearched is None:
+                self._unsearched = 0 if self.redact == "off" else h.unsearched_bytes()
             with h.at_once():
                 return question(h)
 
@@ -50,11 +54,19 @@ class Store:
         return self._settings.redact_outgoing
 
     def hint(self) -> str:
-        """A hint that an answer may be incomplete; empty if everything is indexed."""
+        """A hint that an answer may be incomplete, and once what redaction may miss; empty if there is nothing to say."""
         state = self._sync.state if self._syncing else self._sync.refresh()
+        hints = []
+        if self._unsearched:
+            from hansard.render.secrets import unsearched_words
+
+            hints.append(f"{unsearched_words(self._unsearched)}.")
+            self._unsearched = 0
         if state.progress:
-            return f"The history is still being indexed ({state.progress}); older sessions may be missing."
-        return f"The newest messages may be missing: {state.trouble}" if state.trouble else ""
+            hints.append(f"The history is still being indexed ({state.progress}); older sessions may be missing.")
+        elif state.trouble:
+            hints.append(f"The newest messages may be missing: {state.trouble}")
+        return " ".join(hints)
 
     @property
     def is_syncing(self) -> bool:

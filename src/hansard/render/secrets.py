@@ -115,6 +115,14 @@ def kind_words(place: SecretPlace) -> str:
     return f"{words}, rewritten" if place.is_former else words
 
 
+def unsearched_words(count: int) -> str:
+    """What redaction may miss in a store of which so many bytes were never searched for secrets."""
+    return (
+        f"{size(count)} of the history were never searched for secrets: parts of one that is split over texts, and passwords"
+        " without the words that name them, may be shown although redaction is on. Run `hansard secrets scan`"
+    )
+
+
 def summary_lines(page: SecretPage, columns: int, paint: Paint, names: ProjectNames) -> Iterator[str]:
     """The open secrets of a store at a glance."""
     if not page.total:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 
+NEWEST = 16 << 20
+"""The newest bytes, in which redaction looks for split secrets itself if no scan has."""
 _TABLES = {LOG: "transcripts", FILE: "side_files"}
 
 
@@ -28,6 +30,11 @@ def count_unscanned(home: str, record: Record) -> int:
         return unscanned(record, scanned, int(snapshot or 0))
     finally:
         db.close()
+
+
+def count_unsearched(home: str, record: Record) -> int:
+    """How many bytes of the record neither a scan has read nor redaction reads itself."""
+    return max(0, count_unscanned(home, record) - NEWEST)
 
 
 def unscanned(record: Record, scanned: int, snapshot: int) -> int:

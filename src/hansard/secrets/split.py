@@ -10,6 +10,7 @@ from hansard.clients import client_of
 from hansard.clients.lines import LongLine
 from hansard.errors import HansardError
 from hansard.guard.redaction import KnownPart
+from hansard.secrets import counts
 from hansard.secrets.chains import NOWHERE, Chains
 from hansard.secrets.store import LOG
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     Split = tuple[Secret, list[Part]]
 
 _MOST = 1_000  # places of split secrets that are read again
-_MOST_UNSEARCHED = 16 << 20  # bytes that no scan has searched yet, the newest ones
 _READ = 8 << 20  # bytes of a log in which a chain ends that begins there
 _SHORTEST = 8  # characters; a shorter part may be a word elsewhere
 _WORD = re.compile(r"[A-Za-z0-9_+/=.:-]+")
@@ -86,7 +86,7 @@ def _parts_at(record: Record, find: Find, transcript: int, offset: int) -> froze
 
 def _unsearched(record: Record, find: Find, scanned: dict[int, tuple[int, int]]) -> set[KnownPart]:
     found: set[KnownPart] = set()
-    left = _MOST_UNSEARCHED
+    left = counts.NEWEST
     for transcript, size in sorted(record.sizes().items(), reverse=True):
         done, before = scanned.get(transcript, (0, 0))
         if size == done:

@@ -109,6 +109,7 @@ def _tell(cli: Context, done: Exported) -> None:
         if done.not_included:
             note(f"not in files of this format: {'; '.join(done.not_included)}")
     if done.unscanned_bytes:
+        cli.has_told_unsearched = True
         warn(
             f"{size(done.unscanned_bytes)} of the history were not searched for secrets yet: a password that only these name"
             " is not redacted elsewhere. Run `hansard secrets scan`, then export again"
