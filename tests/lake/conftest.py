@@ -1,17 +1,60 @@
-"""One Spark session, on a cluster with two workers that are processes of their own, for all tests of Spark."""
+"""Stores and lakes that tests only read, and one Spark session for all, on a cluster with two workers that are processes of their own."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import hansard
+from hansard.engine import Hansard
+from hansard.lake import LakeReport
+from tests.machines import two_machines
+
 WORKERS = "local-cluster[2,1,1024]"
+
+PushedTwice = Callable[[str], tuple[Hansard, Path]]
+
+
+def push(h: Hansard, lake: Path | str, machine: str = "laptop", **more: Any) -> LakeReport:
+    given: dict[str, Any] = {"target": str(lake), "machine": machine, "person": "ann", "names": True}
+    return h.push_lake(**(given | more))
+
+
+@pytest.fixture(scope="package")
+def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Hansard]]:
+    """A history of which two machines have parts, some of them both; and one store with the files of both."""
+    with two_machines(tmp_path_factory.mktemp("machines"), 1500) as stores:
+        yield stores
+
+
+@pytest.fixture(scope="package")
+def pushed_twice(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PushedTwice]:
+    """A function that gives a history ("hard", or one of `histories`), and a lake to which two machines pushed it with all texts."""
+    known: dict[str, tuple[Hansard, Path]] = {}
+    with ExitStack() as stack:
+
+        def made(name: str) -> tuple[Hansard, Path]:
+            if name not in known:
+                if name == "hard":
+                    h: Hansard = request.getfixturevalue("hard")[0]
+                else:
+                    history = request.getfixturevalue("histories")[name]
+                    h = stack.enter_context(hansard.open(history.store, history.roots))
+                target = tmp_path_factory.mktemp(f"lake of {name}")
+                projects = tuple({one.project for one in h.sessions(limit=None, debris=True).sessions})
+                for machine in ("laptop", "desktop"):
+                    push(h, target, machine, opened=projects, redact="off")
+                known[name] = h, target
+            return known[name]
+
+        yield made
 
 
 @pytest.fixture(scope="package")

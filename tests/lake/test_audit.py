@@ -14,7 +14,8 @@ from hansard.engine import Hansard
 from hansard.errors import UsageError
 from hansard.lake.store import Lake
 from tests.audit.conftest import FREE, write_risky
-from tests.lake.test_push import everything, push
+from tests.lake.conftest import push
+from tests.lake.test_push import everything
 from tests.sync.making import Tree, main_path
 
 pytest.importorskip("duckdb")

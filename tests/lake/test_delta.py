@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +14,12 @@ from hansard.errors import UsageError
 from hansard.lake import push as pushing
 from hansard.lake.relations import RELATIONS
 from hansard.lake.store import Lake
-from tests.lake.test_push import content, push
+from tests.lake.conftest import push
+from tests.lake.test_push import content
 from tests.lake.test_usage import report_of
-from tests.machines import two_machines
 
 deltalake: Any = pytest.importorskip("deltalake")
 pytest.importorskip("duckdb")
-
-
-@pytest.fixture(scope="module")
-def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Hansard]]:
-    with two_machines(tmp_path_factory.mktemp("machines"), 900) as stores:
-        yield stores
 
 
 def test_the_rows_of_files(machines: dict[str, Hansard], tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -24,19 +23,13 @@ from hansard.files import FileLock
 from hansard.lake import files as lake_files
 from hansard.lake import parts as lake_parts
 from hansard.lake import push as pushing
-from hansard.lake.push import LakeReport
 from hansard.lake.relations import RELATIONS
 from hansard.lake.storage import Bucket, LakeUnusable
 from hansard.lake.store import Lake
-from tests.machines import two_machines
+from tests.lake.conftest import push
 from tests.team.conftest import TOKEN, write_session
 
 pytest.importorskip("duckdb")
-
-
-def push(h: Hansard, lake: Path | str, machine: str = "laptop", **more: Any) -> LakeReport:
-    given: dict[str, Any] = {"target": str(lake), "machine": machine, "person": "ann", "names": True}
-    return h.push_lake(**(given | more))
 
 
 def content(lake: Path | str) -> dict[str, list[Any]]:
@@ -53,12 +46,6 @@ def everything(lake: Path) -> str:
     """All files as text, rows of Parquet files as DuckDB reads them."""
     texts = [path.read_text() for path in lake.rglob("*.json")] + [str(path) for path in lake.rglob("*")]
     return "\n".join(texts) + repr(content(lake))
-
-
-@pytest.fixture(scope="module")
-def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Hansard]]:
-    with two_machines(tmp_path_factory.mktemp("machines"), 1500) as stores:
-        yield stores
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -29,9 +28,7 @@ from hansard.model.store_requests import LakeUsageRequest
 from hansard.sql.questions import QUESTIONS
 from hansard.sql.tables import DERIVED
 from hansard.sql.views import VIEWS
-from tests.lake.test_push import push
-from tests.machines import two_machines
-from tests.recordings import History
+from tests.lake.conftest import PushedTwice, push
 
 pytest.importorskip("duckdb")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -73,32 +70,11 @@ def check_figures(h: Hansard, target: Path, dimensions: list[str], name: str = "
             engine.close()
 
 
-def push_twice(h: Hansard, target: Path) -> None:
-    projects = tuple({one.project for one in h.sessions(limit=None, debris=True).sessions})
-    push(h, target, "laptop", opened=projects, redact="off")
-    push(h, target, "desktop", opened=projects, redact="off")
-
-
-def check_twice(h: Hansard, target: Path, dimensions: list[str]) -> None:
-    push_twice(h, target)
-    check_figures(h, target, dimensions)
-
-
 @pytest.mark.parametrize("name", ["hard", "public"])
-def test_figures_are_those_of_the_reports(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_figures_are_those_of_the_reports(name: str, pushed_twice: PushedTwice) -> None:
     """Although the same history is pushed twice, under two names."""
-    if name == "hard":
-        check_twice(request.getfixturevalue("hard")[0], tmp_path, SAME)
-        return
-    histories: dict[str, History] = request.getfixturevalue("histories")
-    with hansard.open(histories[name].store, histories[name].roots) as h:
-        check_twice(h, tmp_path, ["day", "model", "project", "session"])
-
-
-@pytest.fixture(scope="module")
-def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Hansard]]:
-    with two_machines(tmp_path_factory.mktemp("machines"), 2500) as stores:
-        yield stores
+    h, target = pushed_twice(name)
+    check_figures(h, target, SAME if name == "hard" else ["day", "model", "project", "session"])
 
 
 @pytest.fixture(scope="module")
@@ -142,20 +118,9 @@ def test_filters_are_those_of_usage(asked: dict[str, Any], machines: dict[str, H
     assert report_of(found) == report_of(machines["both"].usage(timezone="UTC", **given))
 
 
-@pytest.fixture(scope="module")
-def of_all_clients(
-    histories: dict[str, History], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Hansard, Path]]:
-    """A history of all clients, some of which record no usage, as two machines pushed it."""
-    target = tmp_path_factory.mktemp("lake of all clients")
-    with hansard.open(histories["all clients"].store, histories["all clients"].roots) as h:
-        push_twice(h, target)
-        yield h, target
-
-
-def test_sessions_without_recorded_usage_are_counted(of_all_clients: tuple[Hansard, Path]) -> None:
+def test_sessions_without_recorded_usage_are_counted(pushed_twice: PushedTwice) -> None:
     """Also in periods that begin and end within a session, and where it said nothing."""
-    h, target = of_all_clients
+    h, target = pushed_twice("all clients")
     silent = h.usage().unrecorded
     assert silent is not None
     assert len(silent.clients) > 1
@@ -247,11 +212,12 @@ def test_every_public_view_is_there(lake_of_two: Path) -> None:
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_named_questions(name: str, hard: tuple[Hansard, str], lake_of_hard: Path) -> None:
+def test_named_questions(name: str, pushed_twice: PushedTwice) -> None:
     """Each gives what it gives on the machine, but for texts, of which a lake has those of opened projects."""
-    with Lake(str(lake_of_hard)) as opened:
+    h, target = pushed_twice("hard")
+    with Lake(str(target)) as opened:
         asked = opened.engine()
-        check_question(name, hard[0], asked)
+        check_question(name, h, asked)
         asked.close()
 
 
@@ -271,15 +237,6 @@ def _plain(value: Any) -> str:
     if isinstance(value, Decimal | float):
         return f"{value:.6f}".rstrip("0").rstrip(".")
     return str(value).replace("\0", "\ufffd")
-
-
-@pytest.fixture(scope="module")
-def lake_of_hard(hard: tuple[Hansard, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With all texts."""
-    target = tmp_path_factory.mktemp("lake of hard")
-    projects = tuple({one.project for one in hard[0].sessions(limit=None, debris=True).sessions})
-    push(hard[0], target, opened=projects, redact="off")
-    return target
 
 
 def test_an_older_file_may_have_fewer_columns(machines: dict[str, Hansard], tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from hansard.guard.detection import detector
 from hansard.guard.kept_rules import kept_version
 from hansard.guard.redaction import Redactor, redact
 from hansard.mcp.tools import NAMES
-from hansard.sql.views import VIEWS
 from hansard.web.app import local_routes
 from tests.guard.planted_secrets import KINDS
 from tests.mcp.conftest import Call, caller, server_on
@@ -71,7 +70,7 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("files", {"limit": 100}),
     ("blame", {"commit": "HEAD"}),
     *(("usage", {"by": by}) for by in ("session", "project", "branch")),
-    *(("sql", {"query": f"SELECT * FROM {name}"}) for name in VIEWS),
+    *(("sql", {"query": f"SELECT * FROM {name}"}) for name in ("sessions", "turns", "prompts")),
     ("sql", {"query": "SELECT record(transcript, byte_offset), hex(session_id) FROM messages"}),
 )  # fmt: skip
 HARMLESS = (

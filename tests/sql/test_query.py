@@ -16,13 +16,12 @@ from hansard.errors import UsageError
 from hansard.export.results import write_result
 from hansard.model.ledger import PriceOverride
 from hansard.model.sql import SqlResult
-from hansard.model.store_requests import SqlRequest
 from hansard.query.reader import Reader
 from hansard.sql import duckdb as duckdb_engine
-from hansard.sql.query import query
 from hansard.sql.view import Type
 from hansard.sql.views import VIEWS
 from tests.recordings import History
+from tests.sql.here import here
 from tests.sql.totals import KEYS, totals_in_sql, totals_of
 
 pytest.importorskip("duckdb")
@@ -55,11 +54,6 @@ def neutral(value: Any) -> Any:
     return value.partition("\0")[0] if isinstance(value, str) else value  # SQLite ends texts there in functions
 
 
-def here(h: Hansard, sql: str, engine: str = "duckdb", **values: Any) -> SqlResult:
-    """An answer that is computed in this process, where a test can watch how."""
-    return query(h.home, h.reader, lambda: h.record, SqlRequest(query=sql, engine=engine, **values))
-
-
 def rows(answer: SqlResult) -> list[tuple[Any, ...]]:
     return [tuple(map(neutral, row)) for row in answer.rows]
 
@@ -67,7 +61,7 @@ def rows(answer: SqlResult) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("name", VIEWS)
 def test_both_engines_have_the_same_rows(h: Hansard, name: str) -> None:
     every = f"SELECT * FROM {name}"
-    answers = [h.sql(every, engine=engine) for engine in ENGINES]
+    answers = [here(h, every, engine=engine) for engine in ENGINES]
     columns = [column.name for column in VIEWS[name].columns]
     assert all([column.name for column in answer.columns] == columns for answer in answers)
     found = [sorted(map(repr, rows(answer))) for answer in answers]
@@ -78,7 +72,7 @@ def test_both_engines_have_the_same_rows(h: Hansard, name: str) -> None:
 def test_examples_run_in_both_engines(h: Hansard, name: str) -> None:
     question, sql = VIEWS[name].example
     assert question.endswith("?")
-    found = [rows(h.sql(sql, engine=engine)) for engine in ENGINES]
+    found = [rows(here(h, sql, engine=engine)) for engine in ENGINES]
     if "LIMIT" in sql:  # rows that are equal in what they are ordered by
         assert [len(answer) for answer in found] == [len(found[0])] * 2
     else:
@@ -97,10 +91,10 @@ def test_sums_are_those_of_the_report(h: Hansard, engine: str, by: str) -> None:
 def test_money_is_a_number(h: Hansard, engine: str) -> None:
     """In SQLite too: the sum of the floating-point numbers prints like the exact one."""
     total = h.usage(by="total").totals.cost_usd or Decimal(0)
-    ((amount, dear),) = h.sql("SELECT sum(cost_usd), count(*) FROM usage WHERE cost_usd > 0.01", engine=engine).rows
-    costs = [row[0] for row in h.sql("SELECT cost_usd FROM usage WHERE cost_usd IS NOT NULL", engine=engine).rows]
+    ((amount, dear),) = here(h, "SELECT sum(cost_usd), count(*) FROM usage WHERE cost_usd > 0.01", engine=engine).rows
+    costs = [row[0] for row in here(h, "SELECT cost_usd FROM usage WHERE cost_usd IS NOT NULL", engine=engine).rows]
     assert dear == sum(Decimal(str(cost)) > Decimal("0.01") for cost in costs)
-    ((amount,),) = h.sql("SELECT sum(cost_usd) FROM usage", engine=engine).rows
+    ((amount,),) = here(h, "SELECT sum(cost_usd) FROM usage", engine=engine).rows
     assert Decimal(str(amount or 0)) == total
 
 
@@ -114,7 +108,7 @@ def test_prices_with_many_digits_and_huge_counts_are_exact(tmp_path: Path) -> No
         h.sync()
         totals = h.usage(by="total").totals
         for engine in ENGINES:
-            ((amount,),) = h.sql("SELECT decimal_sum(cost_usd) FROM usage", engine=engine).rows
+            ((amount,),) = here(h, "SELECT decimal_sum(cost_usd) FROM usage", engine=engine).rows
             assert Decimal(amount) == totals.cost_usd
 
 
@@ -172,7 +166,7 @@ def test_nothing_but_the_views_can_be_read_or_written(one: Hansard, tmp_path: Pa
     if engine == "duckdb" and attack == "SELECT * FROM main.sessions":
         return  # the view: there is no index in DuckDB
     with pytest.raises(UsageError):
-        _ = one.sql(sql, engine=engine).rows
+        _ = here(one, sql, engine=engine).rows
     assert secret.read_text() == "secret\n42\n"
     assert list(tmp_path.iterdir()) == [secret]
 
@@ -182,13 +176,13 @@ def test_a_common_table_cannot_pretend_to_be_a_view(one: Hansard, name: str) -> 
     """SQLite's authorizer is told the name of the innermost view or common table; either may be chosen freely."""
     for table in ("records", "main.sessions", "main.usage"):
         with pytest.raises(UsageError, match="no such table"):
-            one.sql(f"WITH {name} AS (SELECT * FROM {table}) SELECT * FROM {name}")
+            here(one, f"WITH {name} AS (SELECT * FROM {table}) SELECT * FROM {name}")
 
 
 def test_rows_of_a_common_table_can_be_counted(one: Hansard) -> None:
-    assert one.sql("WITH a AS (SELECT 1 UNION ALL SELECT 2) SELECT count(*) FROM a").rows == [(2,)]
-    (counted,) = one.sql(
-        "WITH a AS (SELECT * FROM sessions) SELECT count(*), (SELECT count(*) FROM sessions) FROM a"
+    assert here(one, "WITH a AS (SELECT 1 UNION ALL SELECT 2) SELECT count(*) FROM a").rows == [(2,)]
+    (counted,) = here(
+        one, "WITH a AS (SELECT * FROM sessions) SELECT count(*), (SELECT count(*) FROM sessions) FROM a"
     ).rows
     assert counted[0] == counted[1] > 0
     for table in ("sqlite_master", "sqlite_temp_master", "SQLITE_SCHEMA", "pragma_table_list", "dbstat", "records"):
@@ -198,21 +192,21 @@ def test_rows_of_a_common_table_can_be_counted(one: Hansard) -> None:
             "WITH a AS (SELECT * FROM {}) SELECT count(*) FROM a",
         ):
             with pytest.raises(UsageError):
-                one.sql(sql.format(table))
+                here(one, sql.format(table))
 
 
 def test_files_can_be_read_where_that_is_allowed(one: Hansard, tmp_path: Path) -> None:
     (tmp_path / "rates.csv").write_text("model,hours\nclaude-opus-4-6,3\n")
-    answer = one.sql(f"SELECT hours FROM read_csv('{tmp_path}/rates.csv')", engine="duckdb", allow_external=True)
+    answer = here(one, f"SELECT hours FROM read_csv('{tmp_path}/rates.csv')", engine="duckdb", allow_external=True)
     assert answer.rows == [(3,)]
     with pytest.raises(UsageError, match="--engine duckdb"):
-        one.sql("SELECT 1", allow_external=True)
+        here(one, "SELECT 1", allow_external=True)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_parameters_are_bound(one: Hansard, engine: str) -> None:
     name = "'; DROP VIEW sessions --"
-    assert one.sql("SELECT $name AS n, $count + 1", parameters={"name": name, "count": 2}, engine=engine).rows == [
+    assert here(one, "SELECT $name AS n, $count + 1", parameters={"name": name, "count": 2}, engine=engine).rows == [
         (name, 3)
     ]
     for sql, given, told in (
@@ -222,7 +216,7 @@ def test_parameters_are_bound(one: Hansard, engine: str) -> None:
         ("SELECT ?", {}, r"write \$name instead of \?"),
     ):
         with pytest.raises(UsageError, match=told):
-            one.sql(sql, parameters=given, engine=engine)
+            here(one, sql, parameters=given, engine=engine)
     with pytest.raises(UsageError, match=r"\$a is a datetime"):
         one.sql("SELECT $a", parameters={"a": datetime(2026, 5, 1, tzinfo=UTC)}, engine=engine)  # type: ignore[dict-item]
 
@@ -237,14 +231,15 @@ def test_errors_say_where(one: Hansard, engine: str) -> None:
         ("SELEC 1", "SELEC"),
     ):
         with pytest.raises(UsageError, match=told):
-            _ = one.sql(sql, engine=engine).rows
+            _ = here(one, sql, engine=engine).rows
     with pytest.raises(UsageError, match="unknown engine"):
-        one.sql("SELECT 1", engine="spark")
+        here(one, "SELECT 1", engine="spark")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_lines_and_texts_can_be_read(one: Hansard, engine: str) -> None:
-    lines = one.sql(
+    lines = here(
+        one,
         "SELECT transcript, byte_offset, bytes, record(transcript, byte_offset) AS line,"
         " message_text(transcript, byte_offset) AS text FROM messages",
         engine=engine,
@@ -253,16 +248,16 @@ def test_lines_and_texts_can_be_read(one: Hansard, engine: str) -> None:
         raw = b"".join(one.transcript_bytes(transcript, offset, offset + size))
         assert line == raw.decode("utf-8", "replace")
     assert any(text and "harbour" in text for *_, text in lines)
-    blocks = one.sql(
-        "SELECT block_text(transcript, byte_offset, block) AS t FROM blocks WHERE kind = 'text'", engine=engine
+    blocks = here(
+        one, "SELECT block_text(transcript, byte_offset, block) AS t FROM blocks WHERE kind = 'text'", engine=engine
     )
     assert any(text for (text,) in blocks.rows)
     beyond = 9223372036854775807
     for place in (f"1, {beyond}", f"{beyond}, 0", "1, -1", "-1, 0"):
-        found = one.sql(f"SELECT record({place}), message_text({place}), block_text({place}, 0)", engine=engine).rows
+        found = here(one, f"SELECT record({place}), message_text({place}), block_text({place}, 0)", engine=engine).rows
         assert found == [(None, None, None)]
     nowhere = "SELECT record(0, 0), record(NULL, 1), record(1, 10000000000), message_text(0, 0), block_text(0, 0, 0)"
-    assert one.sql(nowhere, engine=engine).rows == [(None,) * 5]
+    assert here(one, nowhere, engine=engine).rows == [(None,) * 5]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -278,7 +273,8 @@ def test_an_answer_is_limited(one: Hansard, engine: str) -> None:
 
 
 def test_types_of_values(one: Hansard) -> None:
-    answer = one.sql(
+    answer = here(
+        one,
         "SELECT 1::HUGEINT AS h, DATE '2026-05-01' AS d, [1, 2] AS l, {'a': 1} AS s, 'x'::BLOB AS b, true AS t, 1.5::FLOAT AS f,"
         " TIMESTAMP '2026-05-01 10:00:00' AS ts, INTERVAL 1 DAY AS i",
         engine="duckdb",
@@ -334,7 +330,7 @@ def test_columns_of_views_keep_their_types(one: Hansard, tmp_path: Path, engine:
         told = db.execute(f"DESCRIBE SELECT * FROM '{path}'").fetchall()
         assert [row[1] for row in told] == [kind[0] for kind in kinds]
         counted = db.execute(f"SELECT count(*) FROM '{path}'").fetchall()
-    assert counted == one.sql(f"SELECT count(*) FROM {name}").rows
+    assert counted == here(one, f"SELECT count(*) FROM {name}").rows
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -364,9 +360,9 @@ def test_pandas_gets_the_types_of_views(one: Hansard, engine: str, name: str) ->
 
 def test_types_of_a_compound_select_are_those_of_its_values(one: Hansard) -> None:
     """SQLite declares the types of its first part alone."""
-    answer = one.sql("SELECT cost_usd AS x FROM sessions WHERE false UNION ALL SELECT 'none'")
+    answer = here(one, "SELECT cost_usd AS x FROM sessions WHERE false UNION ALL SELECT 'none'")
     assert ([column.type for column in answer.columns], answer.rows) == (["text"], [("none",)])
-    answer = one.sql("SELECT is_empty FROM sessions WHERE title <> 'a union of' /* except */ LIMIT 1")
+    answer = here(one, "SELECT is_empty FROM sessions WHERE title <> 'a union of' /* except */ LIMIT 1")
     assert [column.type for column in answer.columns] == ["boolean"]
 
 
@@ -384,7 +380,7 @@ def test_a_column_of_several_types_is_refused_once_its_type_is_written(one: Hans
 def test_computed_amounts_print_as_they_are(one: Hansard) -> None:
     """Only 15 digits of a floating-point number are certain."""
     sql = "SELECT 0.1 + 0.2 AS cost_usd, 0.1 + 0.2 AS share, 2.2366099999999998 AS total_usd"
-    assert one.sql(sql).rows == [(0.3, 0.1 + 0.2, 2.23661)]
+    assert here(one, sql).rows == [(0.3, 0.1 + 0.2, 2.23661)]
 
 
 # -- what DuckDB reads of the index
@@ -405,7 +401,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_only_named_views_and_columns_are_read(one: Hansard, read: list[str]) -> None:
-    _ = here(one, "SELECT model, sum(output_tokens) FROM usage GROUP BY model").rows
+    _ = here(one, "SELECT model, sum(output_tokens) FROM usage GROUP BY model", "duckdb").rows
     (select,) = [sql for sql in read if '"output_tokens"' in sql]
     assert '"model"' in select
     assert "usage_cost" not in select
@@ -413,9 +409,9 @@ def test_only_named_views_and_columns_are_read(one: Hansard, read: list[str]) ->
 
 
 def test_conditions_are_evaluated_by_the_index(one: Hansard, read: list[str]) -> None:
-    ((session,), *_) = one.sql("SELECT session_id FROM messages", limit=1).rows
+    ((session,), *_) = here(one, "SELECT session_id FROM messages", limit=1).rows
     read.clear()
-    _ = here(one, "SELECT role FROM messages WHERE session_id = $s", parameters={"s": session}).rows
+    _ = here(one, "SELECT role FROM messages WHERE session_id = $s", "duckdb", parameters={"s": session}).rows
     assert any('("session_id" = ?)' in sql and "json_each(?1)" in sql for sql in read)
 
 
@@ -443,18 +439,18 @@ PREDICATES = [
 @pytest.mark.parametrize("predicate", PREDICATES)
 def test_conditions_mean_the_same_in_the_index(h: Hansard, monkeypatch: pytest.MonkeyPatch, predicate: str) -> None:
     sql = f"SELECT transcript, byte_offset, session_id FROM messages WHERE {predicate}"
-    pushed = sorted(map(repr, here(h, sql).rows))
+    pushed = sorted(map(repr, here(h, sql, "duckdb").rows))
     monkeypatch.setattr(duckdb_engine, "_condition", lambda _view, _node: None)
-    assert pushed == sorted(map(repr, here(h, sql).rows))
+    assert pushed == sorted(map(repr, here(h, sql, "duckdb").rows))
 
 
 def test_another_release_of_duckdb_reads_whole_views(one: Hansard, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     sql = "SELECT role, count(*) FROM messages WHERE kind = 'assistant' GROUP BY role ORDER BY 1"
-    expected = here(one, sql).rows
+    expected = here(one, sql, "duckdb").rows
     monkeypatch.setitem(sys.modules, "duckdb._sources.arrow", None)
-    assert here(one, sql).rows == expected
+    assert here(one, sql, "duckdb").rows == expected
 
 
 def test_a_view_can_be_joined_with_itself(one: Hansard) -> None:
@@ -462,7 +458,7 @@ def test_a_view_can_be_joined_with_itself(one: Hansard) -> None:
         "SELECT count(*) FROM messages a JOIN messages b ON a.uuid = b.parent_uuid"
         " JOIN sessions s ON s.session_id = b.session_id JOIN usage u ON u.message_key = b.message_key"
     )
-    assert one.sql(sql, engine="duckdb").rows == one.sql(sql).rows
+    assert here(one, sql, engine="duckdb").rows == here(one, sql).rows
 
 
 def test_at_needs_no_quotes(one: Hansard) -> None:
@@ -474,7 +470,7 @@ def test_at_needs_no_quotes(one: Hansard) -> None:
         "SELECT 'é', at::date FROM usage",
     )
     for sql in texts:
-        assert one.sql(sql, engine="duckdb").rows
+        assert here(one, sql, engine="duckdb").rows
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -510,8 +506,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hansard]:
 def test_a_folder_has_the_rows_of_its_sessions_only(shared: Hansard, engine: str, name: str) -> None:
     from tests.mcp.writing import APP, ELSEWHERE, OTHER
 
-    inside = [repr(row) for row in rows(shared.sql(f"SELECT * FROM {name}", engine=engine, folder=APP))]
-    everything = [repr(row) for row in rows(shared.sql(f"SELECT * FROM {name}", engine=engine))]
+    inside = [repr(row) for row in rows(here(shared, f"SELECT * FROM {name}", engine=engine, folder=APP))]
+    everything = [repr(row) for row in rows(here(shared, f"SELECT * FROM {name}", engine=engine))]
     elsewhere = [row for row in everything if ELSEWHERE in row or f"'{OTHER}'" in row]
     assert sorted(inside) == sorted(row for row in everything if row not in elsewhere)
     assert not any(ELSEWHERE in row or OTHER in row for row in inside)
@@ -522,10 +518,10 @@ def test_lines_outside_a_folder_cannot_be_read(shared: Hansard, engine: str) -> 
     from tests.mcp.writing import APP
 
     sql = "SELECT record({0}, 0), message_text({0}, 0), block_text({0}, 0, 0)"
-    transcripts = [row[0] for row in shared.sql("SELECT transcript FROM transcripts ORDER BY 1").rows]
-    found = [any(shared.sql(sql.format(one), engine=engine, folder=APP).rows[0]) for one in transcripts]
+    transcripts = [row[0] for row in here(shared, "SELECT transcript FROM transcripts ORDER BY 1").rows]
+    found = [any(here(shared, sql.format(one), engine=engine, folder=APP).rows[0]) for one in transcripts]
     assert found == [True, True, False]
-    assert all(any(shared.sql(sql.format(one), engine=engine).rows[0]) for one in transcripts)
+    assert all(any(here(shared, sql.format(one), engine=engine).rows[0]) for one in transcripts)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -534,8 +530,8 @@ def test_conditions_do_not_widen_a_folder(shared: Hansard, engine: str) -> None:
 
     for condition in (f"= '{ELSEWHERE}'", f"IN ('{ELSEWHERE}', '{FIRST}')", f"<> '{FIRST}' OR 1 = 1"):
         sql = f"SELECT DISTINCT session_id FROM messages WHERE session_id {condition}"
-        assert (ELSEWHERE,) not in shared.sql(sql, engine=engine, folder=APP).rows
-        assert shared.sql(sql, engine=engine).rows
+        assert (ELSEWHERE,) not in here(shared, sql, engine=engine, folder=APP).rows
+        assert here(shared, sql, engine=engine).rows
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -560,10 +556,10 @@ def test_secrets_are_redacted_before_a_query_sees_them(tmp_path: Path) -> None:
                 f"SELECT count(*) FROM prompts WHERE text LIKE '%{key[8:20]}%'",
                 f"SELECT sum(instr(record(transcript, byte_offset), '{key[8:20]}') > 0) FROM messages",
             ):
-                assert h.sql(sql, engine=engine).rows == [(1,)]
-                assert h.sql(sql, engine=engine, redact=True).rows == [(0,)]
+                assert here(h, sql, engine=engine).rows == [(1,)]
+            assert h.sql(sql, engine=engine, redact=True).rows == [(0,)]
 
 
 def test_errors_name_the_columns_of_a_view(one: Hansard) -> None:
     with pytest.raises(UsageError, match=r"usage has message_key.*cost_usd"):
-        one.sql("SELECT nope FROM usage")
+        here(one, "SELECT nope FROM usage")

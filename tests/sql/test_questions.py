@@ -7,6 +7,7 @@ import pytest
 from hansard.engine import Hansard
 from hansard.errors import NotFound
 from hansard.sql.questions import QUESTIONS, find_question
+from tests.sql.here import here
 from tests.sql.test_query import ENGINES, rows
 
 pytest.importorskip("duckdb")
@@ -18,7 +19,7 @@ def test_a_question_has_one_answer_in_both_engines(hard: tuple[Hansard, str], na
     assert question.title.endswith("?")
     assert question.about.endswith((".", "`."))
     first, second = (
-        sorted(map(repr, rows(hard[0].sql(question.sql, parameters=question.parameters, engine=engine))))
+        sorted(map(repr, rows(here(hard[0], question.sql, parameters=question.parameters, engine=engine))))
         for engine in ENGINES
     )
     assert first == second
@@ -26,7 +27,7 @@ def test_a_question_has_one_answer_in_both_engines(hard: tuple[Hansard, str], na
 
 def test_most_questions_have_an_answer(hard: tuple[Hansard, str]) -> None:
     answered = {
-        name for name, question in QUESTIONS.items() if hard[0].sql(question.sql, parameters=question.parameters).rows
+        name for name, question in QUESTIONS.items() if here(hard[0], question.sql, parameters=question.parameters).rows
     }
     assert len(answered) > len(QUESTIONS) / 2
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 from hansard.engine import Hansard
 from hansard.model.ledger import UsageReport
+from hansard.model.sql import SqlResult
+from tests.sql.here import here
 
 KEYS = {
     "day": "substr(CAST(at AS VARCHAR), 1, 10)",
@@ -27,9 +30,9 @@ def totals_of(report: UsageReport, by: str) -> Totals:
     }
 
 
-def totals_in_sql(h: Hansard, by: str, engine: str) -> Totals:
+def totals_in_sql(h: Hansard, by: str, engine: str, ask: Callable[..., SqlResult] = here) -> Totals:
     """The same of a query."""
     sums = ", ".join(f"sum({name})" for name in _COUNTS)
     sql = f"SELECT {KEYS[by]}, count(*), {sums}, decimal_sum(cost_usd) FROM usage GROUP BY 1"
-    rows = h.sql(sql, engine=engine, timeout=0).rows
+    rows = ask(h, sql, engine=engine).rows
     return {key: (*counts, None if cost is None else Decimal(cost)) for key, *counts, cost in rows}
