@@ -11,7 +11,7 @@ from hansard.engine import Hansard
 from hansard.errors import StoreBusy, StoreCorrupt, StoreUnusable
 from hansard.web import auth, engine_pool
 from hansard.web import server as connection
-from hansard.web.auth import HEADERS, MAX_PATH
+from hansard.web.auth import HEADERS, MAX_PATH, MAX_QUERY
 from tests.web.by_hand import ask, check, exchange, host
 from tests.web.serving import elsewhere
 
@@ -89,6 +89,17 @@ def test_a_head_is_bounded(demo: Site) -> None:
     assert exchange(demo, b"GET / HTTP/1.1\r\nBig: " + b"x" * 40_000).startswith(b"HTTP/1.1 400 ")
     folded = ask(demo, "GET / HTTP/1.1", f"Host: {host(demo)}", " and more", cookie=True)
     assert " 421 " in folded[0]
+
+
+@pytest.mark.parametrize("length", [MAX_QUERY + 100, 40_000, 2_000_000])
+def test_a_query_that_is_too_long_is_refused_and_not_cut_off(demo: Site, length: int) -> None:
+    more = f" HTTP/1.1\r\nHost: {host(demo)}\r\nCookie: {demo.cookie}={demo.key}\r\nConnection: close\r\n\r\n"
+    for path, words in (("/search", b"<h1>Address too long</h1>"), ("/api/search", b'"code": "too_long"')):
+        answer = exchange(demo, f"GET {path}?q={'x' * length}{more}".encode())
+        assert answer.startswith(b"HTTP/1.1 414 ")
+        assert words in answer
+        assert b"a query may have 8,192 bytes" in answer
+        assert answer.lower().count(b"content-security-policy: ") == 1
 
 
 def test_a_body_is_bounded_whatever_it_says(demo: Site) -> None:

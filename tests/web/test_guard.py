@@ -118,7 +118,7 @@ def test_pages_and_answers_say_what_a_browser_may_do(demo: Site) -> None:
     assert "*" not in policy
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 408, 409, 413, 415, 421, 500, 503])
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 408, 409, 413, 414, 415, 421, 500, 503])
 def test_refusals_have_a_title_in_plain_words(status: int) -> None:
     body = bytes(refusal("/sessions", status, "code", "why").body).decode()
     (title,) = re.findall(r"<h1>(.*)</h1>", body)

@@ -34,6 +34,7 @@ from hansard.web.redirect_file import LINK_SECONDS, login_link
 from hansard.web.responses import HttpError, page, refusal
 
 if TYPE_CHECKING:
+    from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOGIN_SECONDS = 30 * 86_400.0
@@ -299,12 +300,7 @@ class Guard:
                 f"{headers[name]}; {value.decode('latin-1')}" if name in headers else value.decode("latin-1")
             )
         if len(scope["query_string"]) > MAX_QUERY or len(scope.get("raw_path") or b"") > MAX_PATH:
-            return refusal(
-                path,
-                414,
-                "too_long",
-                f"the address is too long: a query may have {MAX_QUERY:,} bytes, a path {MAX_PATH:,}",
-            )
+            return address_refused(path)
         if not path.startswith("/") or any(sign < " " or sign == "\x7f" for sign in path):
             return refusal(
                 path,
@@ -367,6 +363,12 @@ class Guard:
                 samesite="strict",
             )
         return answer
+
+
+def address_refused(path: str) -> Response:
+    """The answer to a request whose address is too long."""
+    words = f"the address is too long: a query may have {MAX_QUERY:,} bytes, a path {MAX_PATH:,}"
+    return refusal(path, 414, "too_long", words)
 
 
 def with_headers(given: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

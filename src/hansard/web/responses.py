@@ -51,6 +51,7 @@ _WORDS = {
     408: "Timed out",
     409: "Ambiguous",
     413: "Too large",
+    414: "Address too long",
     415: "Wrong content type",
     421: "Wrong address",
     500: "Internal error",

@@ -17,10 +17,19 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hansard.errors import UsageError
-from hansard.model.serialize import encoded
 from hansard.web.app import make_app
-from hansard.web.auth import LOOPBACK, Auth, LoginFile, canonical, random_name, with_headers
+from hansard.web.auth import (
+    LOOPBACK,
+    MAX_QUERY,
+    Auth,
+    LoginFile,
+    address_refused,
+    canonical,
+    random_name,
+    with_headers,
+)
 from hansard.web.redirect_file import LINK_SECONDS, RedirectFile
+from hansard.web.responses import refusal
 from hansard.web.running_servers import Running, registered
 
 if TYPE_CHECKING:
@@ -229,13 +238,13 @@ def _is_taken(error: Exception) -> bool:
 
 
 HEAD_SECONDS = 15.0  # for the head of a request, from the first byte or the last answer on
-_BAD_REQUEST = {"error": {"status": 400, "code": "bad_request", "message": "not an HTTP request"}}
 
 
 class Connection(H11Protocol):
     """uvicorn's protocol with a timeout for request heads: its keep-alive timeout ends with the first byte of a request."""
 
     _timer: asyncio.TimerHandle | None = None
+    _is_refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request."""
@@ -247,6 +256,11 @@ class Connection(H11Protocol):
         if self._timer is not None:
             self._timer.cancel()
 
+    def data_received(self, data: bytes) -> None:
+        """Ignore the rest of a refused request."""
+        if not self._is_refused:
+            super().data_received(data)
+
     def on_response_complete(self) -> None:
         """Begin to wait for the next request."""
         super().on_response_complete()
@@ -254,18 +268,25 @@ class Connection(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's words are not ours
         """Refuse an invalid request in the same form as every other refusal."""
-        content = encoded(_BAD_REQUEST)
-        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode())]
+        self._is_refused = True
+        method, _, target = self.conn.trailing_data[0][: _MOST_HEADERS + 1].partition(b"\n")[0].partition(b" ")
+        if method.isalpha() and len(target) > MAX_QUERY:
+            answer = address_refused(target.partition(b"?")[0].decode("latin-1"))
+        else:
+            answer = refusal("/api", 400, "bad_request", "not an HTTP request")
+        headers = with_headers([*answer.raw_headers, (b"connection", b"close")])
         try:
             for event in (
-                h11.Response(status_code=400, headers=with_headers([*headers, (b"connection", b"close")])),
-                h11.Data(data=content),
+                h11.Response(status_code=answer.status_code, headers=headers),
+                h11.Data(data=bytes(answer.body)),
                 h11.EndOfMessage(),
             ):
                 self.transport.write(self.conn.send(event) or b"")
-        except h11.LocalProtocolError:
-            pass  # in the middle of an answer to something else
-        self.transport.close()
+        except h11.LocalProtocolError:  # in the middle of an answer to something else
+            self.transport.close()
+        else:
+            # Closing now, with a part of the request unread, would reset the connection before the answer is read.
+            self.transport.write_eof()
 
     def _wait(self) -> None:
         if self._timer is not None:
