@@ -21,6 +21,17 @@ class HansardError(Exception):
     """The root of the tree: something the user can understand and act on."""
 
     exit_code = 3
+    advice = ""
+
+    def __init__(self, message: str = "", advice: str = "") -> None:
+        """`advice` at the end of the text names options and commands, which the web app leaves out."""
+        super().__init__(message + advice)
+        self.advice = advice
+
+    @property
+    def message(self) -> str:
+        """The text without the advice."""
+        return str(self).removesuffix(self.advice)
 
 
 class UsageError(HansardError):

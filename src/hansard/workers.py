@@ -85,9 +85,11 @@ class Worker:
         """The next message, a tuple; None when the worker has gone. An error in the worker is raised here."""
         message = self._channel.receive()
         if message is not None and message[0] is _FAILED:
-            _, name, text = message
+            _, name, text, advice = message
             kind = find(name)
-            raise kind.__new__(kind, text)
+            error = kind.__new__(kind, text)
+            error.advice = advice
+            raise error
         return message
 
     def has_message(self) -> bool:
@@ -130,9 +132,9 @@ def main() -> None:
         try:
             find(function)(channel, *job)
         except HansardError as error:
-            channel.send(_FAILED, f"{type(error).__module__}:{type(error).__qualname__}", str(error))
+            channel.send(_FAILED, f"{type(error).__module__}:{type(error).__qualname__}", str(error), error.advice)
         except Exception as error:  # noqa: BLE001 - reported in the parent, since no one sees this process
-            channel.send(_FAILED, "hansard.errors:HansardError", f"{type(error).__name__}: {error}")
+            channel.send(_FAILED, "hansard.errors:HansardError", f"{type(error).__name__}: {error}", "")
 
 
 if __name__ == "__main__":

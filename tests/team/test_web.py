@@ -200,6 +200,9 @@ def test_what_a_team_cannot_answer_is_refused_with_a_reason(shared_site: Site) -
                 refused += 1
         assert refused > 40
         assert "hansard web" in client.get("/explain").text
+        overview = client.get("/").text
+        for name in ("Active time", "Budgets", "Explanations", "Files", "Tools", "Prompts", "SQL", "Health", "Commits"):
+            assert f"<dt>{name}</dt>" in overview
         assert client.get("/nowhere").status_code == 404
 
 

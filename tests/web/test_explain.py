@@ -138,6 +138,33 @@ def test_figures_without_a_price_say_so(tmp_path: Path) -> None:
     assert "output is a lower bound" in both
 
 
+def test_a_session_without_usage_is_no_error(tmp_path: Path) -> None:
+    root, one, other = tmp_path / "claude", session(1), session(2)
+    folder = root / FOLDER
+    folder.mkdir(parents=True)
+    (folder / f"{one}.jsonl").write_bytes(raw([user(one, "u1", "Is anybody there?")]))
+    (folder / f"{other}.jsonl").write_bytes(raw([user(other, "u1", "Go."), assistant(other, "a1", "m1", "Yes.", 1)]))
+    with hansard.open(tmp_path / "home", [root]) as h:
+        h.sync()
+    with site(tmp_path / "home", root) as running, running.client() as client:
+        for asked, words in (
+            ({"target": one}, "It has no answer of a model that counts for it."),
+            ({"by": "session", "key": one}, "It has no answer of a model that counts for it."),
+            ({"target": other, "until": "2001-01-01"}, "Its messages are not in the selection."),
+        ):
+            answer = client.get("/explain", params=asked)
+            assert answer.status_code == 200
+            assert "<h1>No usage is recorded</h1>" in answer.text
+            assert words in answer.text
+        unknown = client.get("/explain", params={"target": "nothing-like-it"})
+        assert unknown.status_code == 404
+        assert "nothing matches" in unknown.text
+        day = client.get("/explain", params={"by": "day", "key": "2001-01-01"})
+        assert day.status_code == 404
+        assert "no usage on 2001-01-01</p>" in day.text
+        assert "--by" not in unknown.text + day.text
+
+
 def test_the_generations_of_a_shortened_transcript_are_linked(tmp_path: Path) -> None:
     root, one = tmp_path / "claude", session(1)
     path = root / FOLDER / f"{one}.jsonl"

@@ -181,6 +181,10 @@ def test_usage_that_is_not_recorded_is_null_everywhere(ends: FrontEnds) -> None:
         assert session_cost(session) == "tokens not recorded"
         assert f"not recorded by {session.client}" in ends.client.get(f"/sessions/{session.session_id}").text
         assert "recorded no usage for this session" in ends.refusal("explain", session.session_id)
+        for asked in ({"target": session.session_id}, {"by": "session", "key": session.session_id}):
+            page = ends.client.get("/explain", params=asked)
+            assert page.status_code == 200
+            assert f"{session.client} recorded no usage for it" in page.text
     report = ends.h.usage(by="client")
     if not silent:
         assert report.unrecorded is None

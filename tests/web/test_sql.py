@@ -99,7 +99,10 @@ def test_memory_is_limited(client: httpx.Client) -> None:
     pytest.importorskip("duckdb")
     refused = client.get("/api/sql", params={"q": "SELECT repeat('x', 4000000000) AS x", "engine": "duckdb"})
     assert refused.status_code == 400
-    assert "needs more than 512 MiB" in refused.json()["error"]["message"]
+    assert refused.json()["error"]["message"] == "the query needs more than 512 MiB: narrow it"
+    page = client.get("/sql", params={"q": "SELECT repeat('x', 4000000000) AS x", "engine": "duckdb"}).text
+    assert "the query needs more than 512 MiB: narrow it</p>" in page
+    assert "10 seconds and 512 MiB of memory" in page
 
 
 def test_numbers_that_fit_nowhere_are_no_error(client: httpx.Client) -> None:

@@ -351,10 +351,11 @@ def _session(ledger: Ledger, name: str) -> str:
     except NotFound as error:
         if name.startswith("@"):
             raise
-        raise NotFound(
+        words = (
             f"nothing matches {name!r}: give a session (the beginning of its id, words of its title, @last), a time as"
-            f" reports show it ({_FORMS}), a message's id or a line's uuid; or name a row of a report with --by"
-        ) from error
+            f" reports show it ({_FORMS}), a message's id or a line's uuid"
+        )
+        raise NotFound(words, "; or name a row of a report with --by") from error
     if session.has_no_usage:
         raise NotFound(f"{session.client} recorded no usage for this session")
     return session.session_id
@@ -388,7 +389,7 @@ def _match(names: Sequence[str], values: RowKey, found: Collection[RowKey]) -> R
         raise Ambiguous(f"{len(near)} rows match {_said(values)}:\n{shown}{more}")
     by = ",".join(names)
     which = f"on {_said(values)}" if by in ("day", "week", "month") else f"for {_said(values)} by {by}"
-    raise NotFound(f"no usage {which}; `hansard usage --by {by}` lists what there is")
+    raise NotFound(f"no usage {which}", f"; `hansard usage --by {by}` lists what there is")
 
 
 def _fits(name: str, wanted: str | None, value: str | None) -> bool:

@@ -270,7 +270,7 @@ def _only(duckdb: Any, db: Any, query: str) -> Any:
         raise UsageError("only one statement can be run at a time")
     kind = str(statements[0].type).rpartition(".")[2]
     if kind not in _ALLOWED:
-        raise UsageError(f"not allowed: {kind}. A query can only read the views; `hansard sql --schema` lists them")
+        raise UsageError(f"not allowed: {kind}. A query can only read the views", "; `hansard sql --schema` lists them")
     return statements[0]
 
 

@@ -97,17 +97,18 @@ def _rows(receive: Callable[[], Any], types: list[str], close: Callable[[], None
 
 
 def _too_long(request: SqlRequest) -> UsageError:
-    return UsageError(f"the query took longer than {request.timeout:g} s: narrow it, or allow it more time (--timeout)")
+    words = f"the query took longer than {request.timeout:g} s: narrow it"
+    return UsageError(words, ", or allow it more time (--timeout)")
 
 
 def _too_large(request: SqlRequest) -> UsageError:
-    return UsageError(f"the query needs more than {request.memory} MiB: narrow it, or allow it more memory (--memory)")
+    words = f"the query needs more than {request.memory} MiB: narrow it"
+    return UsageError(words, ", or allow it more memory (--memory)")
 
 
 def _ended(request: SqlRequest) -> HansardError:
-    return HansardError(
-        f"the process of the query ended before its answer did: it may need more than {request.memory} MiB (--memory)"
-    )
+    words = f"the process of the query ended before its answer did: it may need more than {request.memory} MiB"
+    return HansardError(words, " (--memory)")
 
 
 # -- values that are not sent as they are

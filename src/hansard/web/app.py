@@ -70,7 +70,7 @@ def build(
     read_only: bool = False,
     demo: bool = False,
     places: Sequence[tuple[str, str, str]] = responses.PLACES,
-    team: Mapping[str, str] | None = None,
+    team: Mapping[str, Any] | None = None,
     around: Callable[[ASGIApp], ASGIApp] = lambda app: app,
 ) -> Starlette:
     """An app of these routes, behind the guard; requests find what they need in `request.app.state`.

@@ -137,7 +137,7 @@ def engine_error(request: Request, error: Exception) -> Response:
     """An error that the engine raised on purpose."""
     for kind, status, code in _STATUS:
         if isinstance(error, kind):
-            return refusal(request.url.path, status, code, str(error), places=_places(request))
+            return refusal(request.url.path, status, code, error.message, places=_places(request))
     return internal_error(request, error)
 
 
@@ -202,7 +202,8 @@ async def stream_page(
         try:
             yield (await request.app.state.engines.read(rest)).encode("utf-8", "replace")
         except (HansardError, HttpError) as error:
-            yield page("piece_refused.html", message=str(getattr(error, "detail", error))).encode("utf-8", "replace")
+            words = error.message if isinstance(error, HansardError) else error.detail
+            yield page("piece_refused.html", message=words).encode("utf-8", "replace")
         except Exception as error:  # noqa: BLE001 - the page must end well; then it is raised, for the terminal
             mistake = error
             yield page("piece_refused.html", message="Internal error; see the server's terminal.").encode()

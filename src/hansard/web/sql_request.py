@@ -24,7 +24,7 @@ LONGEST = 6_000
 """Characters of a query: it must fit an address."""
 SECONDS = 10.0
 ROWS = 1_000
-_MEMORY = 512  # MiB
+MEMORY = 512  # MiB
 _MOST_BYTES = 16 << 20  # of an answer
 _AT_ONCE = 2  # queries; other pages need threads of the engine pool too
 _running = threading.BoundedSemaphore(_AT_ONCE)
@@ -56,7 +56,7 @@ def make_request(asked: SqlParameters, limit: int) -> SqlRequest:
         engine=asked.engine,
         limit=limit,
         timeout=SECONDS,
-        memory=_MEMORY,
+        memory=MEMORY,
         most_bytes=_MOST_BYTES,
     )
 

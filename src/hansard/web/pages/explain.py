@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 from starlette.routing import Route
 
-from hansard.errors import UsageError
+from hansard.errors import Ambiguous, NotFound, UsageError
 from hansard.model.requests import DIMENSIONS
 from hansard.render import explained
 from hansard.render.format import ProjectNames, exact, local, row_cost
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.model.calendar import Zone
     from hansard.model.explain import ExplainedLine, Explanation
+    from hansard.model.sessions import Session
     from hansard.web.report_request import ExplainPageRequest, ReportPage
 
 _MANY_LINES = 12
@@ -39,7 +40,23 @@ def show(h: Hansard, request: Request, chosen: ReportPage[ExplainPageRequest]) -
     if asked.key and not by:
         raise UsageError("'key' needs 'by', the report it is a row of; or use 'target'")
     key = named_key(h, asked, by)
-    found: Explanation = request.app.state.cache.ask(h, "explain", replace(asked, key=key))
+    try:
+        found: Explanation = request.app.state.cache.ask(h, "explain", replace(asked, key=key))
+    except NotFound:
+        session = _without_usage(h, asked.target, by, key)
+        if session is None:
+            raise
+        reason = (
+            f"{session.client} recorded no usage for it."
+            if session.has_no_usage
+            else "Its messages are not in the selection."
+            if session.api_messages
+            else "It has no answer of a model that counts for it."
+        )
+        title, back = "No usage is recorded", _back(chosen, by)
+        return html(
+            request, "explain_nothing.html", title=title, at="/usage", session=session, reason=reason, back=back
+        )
     zone, names = chosen.span.zone, request.app.state.engines.names
     more = next((one for one in LIMITS if one > limit), None) if found.rest.api_messages else None
     again: dict[str, Any] = {"by": ",".join(by), "key": asked.key, "target": asked.target, **chosen.filters}
@@ -72,6 +89,15 @@ def show(h: Hansard, request: Request, chosen: ReportPage[ExplainPageRequest]) -
         command=_command(chosen, by, key),
         back=_back(chosen, tuple(found.by)),
     )
+
+
+def _without_usage(h: Hansard, target: str | None, by: Sequence[str], key: Sequence[str | None]) -> Session | None:
+    """The session whose explanation was asked for in vain, if it is one."""
+    name = target if not by else key[0] if tuple(by) == ("session",) and len(key) == 1 else None
+    try:
+        return None if name is None else h.session(name)
+    except (NotFound, Ambiguous):
+        return None
 
 
 def _command(chosen: ReportPage[ExplainPageRequest], by: Sequence[str], key: Sequence[str | None]) -> str:

@@ -100,8 +100,7 @@ def total(h: Hansard, request: Request, _: Nothing) -> Response:
 @engine_route()
 def hours(h: Hansard, request: Request, _: Nothing) -> Response:
     """When the work was done, by weekday and hour; after the page for the same reason."""
-    known = request.app.state.cache.answer(("hours", h.state()), lambda: _hours(request, h, datetime.now(UTC)))
-    return html(request, "overview_hours.html", **known)
+    return html(request, "overview_hours.html", **draw_hours(request, h, datetime.now(UTC)))
 
 
 @engine_route()
@@ -175,15 +174,21 @@ def draw_charts(request: Request, h: Hansard, now: datetime, chosen: Chosen) -> 
     return {**year, **spending}
 
 
-def _hours(request: Request, h: Hansard, now: datetime) -> dict[str, Any]:
+def draw_hours(request: Request, h: Hansard, now: datetime) -> dict[str, Any]:
     """When the work is done, by weekday and hour."""
-    report = h.usage(by="hour", timezone=request.app.state.settings.timezone, now=now)
-    measure = measure_of(report) if report.rows else Measure(is_money=True)
-    return {
-        "hours": draw_week_hours(week_hours_of(report, measure), measure),
-        "hours_title": measure.title,
-        "shades": shades(),
-    }
+    state = request.app.state
+
+    def draw() -> dict[str, Any]:
+        report = h.usage(by="hour", timezone=state.settings.timezone, now=now)
+        measure = measure_of(report) if report.rows else Measure(is_money=True)
+        return {
+            "hours": draw_week_hours(week_hours_of(report, measure), measure),
+            "hours_title": measure.title,
+            "shades": shades(),
+        }
+
+    drawn: dict[str, Any] = state.cache.answer(("hours", h.state()), draw)
+    return drawn
 
 
 def _choices(name: str, chosen: Chosen, choices: dict[str, str]) -> list[Choice]:

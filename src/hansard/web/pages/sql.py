@@ -17,7 +17,7 @@ from hansard.sql import FUNCTIONS, KEYWORDS, QUESTIONS, VIEWS
 from hansard.web.caches import shared
 from hansard.web.parameters import read_params
 from hansard.web.responses import page, stream_page
-from hansard.web.sql_request import LONGEST, ROWS, SECONDS, SqlParameters, make_request, parameter_names, run
+from hansard.web.sql_request import LONGEST, MEMORY, ROWS, SECONDS, SqlParameters, make_request, parameter_names, run
 from hansard.web.urls import place, session_place
 
 if TYPE_CHECKING:
@@ -83,7 +83,8 @@ def _answer(h: Hansard, asked: SqlRequest, files: dict[str, str]) -> str:
                 most=_MOST_SAVED,
             )
     except UsageError as error:
-        return page("sql_answer.html", error=str(error), seconds=SECONDS, command=_command(asked))
+        command = _command(asked)
+        return page("sql_answer.html", error=error.message, seconds=SECONDS, memory=MEMORY, command=command)
 
 
 def _table(answer: SqlResult) -> Markup:

@@ -24,16 +24,29 @@ if TYPE_CHECKING:
 
 _REUSED = ("sessions", "search", "usage", "settings")
 _PLACES = ("/", "/sessions", "/search", "/usage")
-_ON_THE_MACHINE = "`hansard web` shows it on a machine that has the history"
+_NO_REPOSITORIES = "a team's database has no repositories"
+_NOT_PUSHED = "single calls of tools are not listed from a team's database"
 _REASONS = {
-    "/explain": f"a team's database has no transcripts, which an explanation refers to; {_ON_THE_MACHINE}",
-    "/sql": "queries in SQL go to PostgreSQL itself, with any tool that speaks to it: see docs/team.md",
-    "/health": "a team's database has no files to check; `hansard team status` lists the machines that pushed",
-    "/secrets": f"findings of secrets are not pushed; {_ON_THE_MACHINE}",
-    "/prompts": "prompts are found by searching for kind:prompt",
-    "/blame": f"a team's database has no repositories; {_ON_THE_MACHINE}",
-    "/commits": f"a team's database has no repositories; {_ON_THE_MACHINE}",
+    "/explain": ("Explanations", "a team's database has no transcripts, which an explanation refers to"),
+    "/files": ("Files", _NOT_PUSHED),
+    "/tools": ("Tools", f"{_NOT_PUSHED}; the usage report counts them by tool"),
+    "/prompts": ("Prompts", "prompts are found by searching for kind:prompt"),
+    "/sql": ("SQL", "queries in SQL go to PostgreSQL itself, with any tool that speaks to it: see docs/team.md"),
+    "/health": (
+        "Health",
+        "a team's database has no files to check; `hansard team status` lists the machines that pushed",
+    ),
+    "/secrets": ("Secrets", "findings of secrets are not pushed"),
+    "/blame": ("Blame", _NO_REPOSITORIES),
+    "/commits": ("Commits", _NO_REPOSITORIES),
 }
+"""Pages that a team's database cannot answer, each with its name and the reason."""
+_FIGURES = (
+    ("Active time", "the times of lines are not pushed"),
+    ("The current block", "a team's database is not live; the usage report has blocks of all machines together"),
+    ("Budgets", "the limits of the configuration are those of one person"),
+)
+"""Parts of the local overview that a team's has not."""
 
 
 def make_team_app(settings: Settings, auth: Auth, place: TeamAddress, shown: str) -> Starlette:
@@ -50,7 +63,7 @@ def make_team_app(settings: Settings, auth: Auth, place: TeamAddress, shown: str
         _routes(),
         read_only=True,
         places=places,
-        team={"address": shown},
+        team={"address": shown, "elsewhere": (*_FIGURES, *_REASONS.values())},
         around=narrowing,
     )
 
@@ -72,6 +85,5 @@ def _refused(offered: set[str]) -> Iterator[Route]:
 async def _refuse(request: Request) -> Any:
     path = request.url.path
     begins = "/" + path.removeprefix("/api").strip("/").partition("/")[0]
-    raise HttpError(
-        501, "not_in_team", _REASONS.get(begins, f"a team's database cannot answer this; {_ON_THE_MACHINE}")
-    )
+    _, reason = _REASONS.get(begins, ("", "a team's database cannot answer this"))
+    raise HttpError(501, "not_in_team", f"{reason}. `hansard web` shows it on a machine that has the history")

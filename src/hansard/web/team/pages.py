@@ -17,7 +17,7 @@ from hansard.render.html.prose import plain_html, prose
 from hansard.render.series import measure_of
 from hansard.web.caches import shared
 from hansard.web.page_request import parse_page
-from hansard.web.pages.overview import draw_charts, draw_sparklines, listed
+from hansard.web.pages.overview import draw_charts, draw_hours, draw_sparklines, listed
 from hansard.web.parameters import LAST_OFFSET, NARROWING
 from hansard.web.responses import engine_route, html
 from hansard.web.search_hits import spoken_by
@@ -86,7 +86,7 @@ def show_overview(h: Hansard, request: Request, chosen: PageRequest[Any]) -> Res
         people_when="in the last 30 days" if people.rows else "of all time",
         recent=[listed(session) for session in h.sessions(limit=_RECENT).sessions],
         top=[listed(one) for one in h.sessions(sort="cost", limit=_TOP).sessions if one.cost_usd],
-        **draw_charts(request, h, now, cast("Any", chosen)),
+        **{**draw_hours(request, h, now), **draw_charts(request, h, now, cast("Any", chosen))},
     )
 
 
