@@ -109,6 +109,23 @@ def pad(text: str, columns: int, *, right: bool = False) -> str:
     return space + text if right else text + space
 
 
+def share(natural: Sequence[int], least: Sequence[int], room: int) -> list[int]:
+    """Widths of columns that fit a room together: the widest are cut first, none below its least."""
+    widths = list(natural)
+    excess = sum(widths) - room
+    while excess > 0:
+        longer = [place for place, wide in enumerate(widths) if wide > least[place]]
+        if not longer:
+            break
+        widest = max(longer, key=lambda place: widths[place])
+        others = [widths[place] for place in longer if place != widest]
+        bound = max(least[widest], min(widths[widest] - 1, max(others, default=0)))
+        cut = min(excess, widths[widest] - bound)
+        widths[widest] -= cut
+        excess -= cut
+    return widths
+
+
 def wrap(text: str, columns: int) -> list[str]:
     """Wrap text between words if possible; keeps indentation and empty lines."""
     lines: list[str] = []

@@ -12,7 +12,7 @@ from functools import cache
 
 from hansard.lazy_regex import lazy_compile
 from hansard.render.terminal.spans import BOLD, CYAN, DIM, ITALIC, STRUCK, Span, code_lines, joined, lay, painted
-from hansard.render.text import width
+from hansard.render.text import share, width
 
 _MARKED = lazy_compile(r"[`*_#>|~\[]|^ *(?:[-+]|\d+[.)]) |^ *(?:---|===)", re.MULTILINE)
 _FENCE = lazy_compile(r"( *)(`{3,}|~{3,}) *([A-Za-z0-9+#.-]*)([^`]*)")
@@ -185,7 +185,7 @@ def table(rows: Sequence[Sequence[list[Span]]], columns: int, *, colours: bool, 
     if not count or room < _LEAST * count:
         return None
     wanted = [max(1, *(width(_text(row[place])) for row in rows if place < len(row))) for place in range(count)]
-    widths = _shares(wanted, room)
+    widths = share(wanted, [_LEAST] * count, room)
     for row in rows:
         for place, cell in enumerate(row):
             if widths[place] < wanted[place] and widths[place] < _longest_word(_text(cell)):
@@ -216,14 +216,3 @@ def _longest_word(text: str) -> int:
 
 def _text(cell: list[Span]) -> str:
     return "".join(text for _, text in cell)
-
-
-def _shares(wanted: list[int], room: int) -> list[int]:
-    """Column widths: narrow columns keep theirs, the others share the rest."""
-    widths = dict.fromkeys(range(len(wanted)), 0)
-    waiting = sorted(widths, key=lambda place: wanted[place])
-    while waiting:
-        place = waiting.pop(0)
-        widths[place] = min(wanted[place], room // (len(waiting) + 1))
-        room -= widths[place]
-    return list(widths.values())

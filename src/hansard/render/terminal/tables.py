@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from hansard.model.table import Column, Kind, Table
 from hansard.render.cells import NAMELESS, cell
 from hansard.render.format import ProjectNames
-from hansard.render.text import PIPED, Paint, clean, fit, fit_path, one_line, width, wrap
+from hansard.render.text import PIPED, Paint, clean, fit, fit_path, one_line, share, width, wrap
 
 _GAP = "  "
 _BARE = 8  # columns below which a cut cell is unreadable
@@ -96,23 +96,15 @@ def _shared(
     shown = list(range(len(columns)))
     while _needed([least[place] for place in shown]) > total and any(columns[place].rank for place in shown):
         shown.remove(max(shown, key=lambda place: columns[place].rank))
-    widths = {place: natural[place] for place in shown}
-    excess = _needed(widths.values()) - total
-    bare = [wide if bound is None else min(wide, _BARE) for wide, bound in zip(least, cut_to, strict=True)]
-    while excess > 0:
-        longer = [place for place in shown if cut_to[place] is not None and widths[place] > least[place]]
-        if not longer and least is not bare:  # a very narrow terminal
-            least = bare
-            continue
-        if not longer:
-            break
-        widest = max(longer, key=lambda place: widths[place])
-        others = [widths[place] for place in longer if place != widest]
-        bound = max(least[widest], min(widths[widest] - 1, max(others, default=0)))
-        cut = min(excess, widths[widest] - bound)
-        widths[widest] -= cut
-        excess -= cut
-    return widths
+    room = total - len(_GAP) * max(0, len(shown) - 1)
+    widths = [natural[place] for place in shown]
+    # Below their least only in a very narrow terminal.
+    for bounds in (
+        least,
+        [wide if bound is None else min(wide, _BARE) for wide, bound in zip(least, cut_to, strict=True)],
+    ):
+        widths = share(widths, [bounds[place] for place in shown], room)
+    return dict(zip(shown, widths, strict=True))
 
 
 def _needed(widths: Iterable[int]) -> int:
