@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
 import pytest
 
@@ -16,12 +15,7 @@ from .slow_branches import Node
 
 MANY = 50_000
 LOW = 3 << 40
-
-
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder without a store: an empty index in memory is asked."""
-    monkeypatch.chdir(tmp_path)
+EMPTY = Reader("no folder")  # without a store an empty index in memory is asked
 
 
 def branches(nodes: list[Node]) -> tuple[dict[str, int], list[Fork]]:
@@ -32,15 +26,14 @@ def branches(nodes: list[Node]) -> tuple[dict[str, int], list[Fork]]:
         record_id = LOW + 100 * place
         message = firsts.setdefault(node.message_id, record_id) if node.message_id is not None else None
         placed.append(node._replace(id=record_id, message_id=message))
-    reader = Reader(".")
-    reader.db.execute("BEGIN")
-    reader.db.executemany(
+    EMPTY.db.execute("BEGIN")
+    EMPTY.db.executemany(
         "INSERT INTO records (id, length, kind, role, uuid, parent_uuid, sidechain, message_id) VALUES (?, 9, ?, ?, ?, ?, 0, ?)",
         [(node.id, node.kind, node.role, node.uuid, node.parent_uuid, node.message_id) for node in placed],
     )
     prompts = [(node.uuid, node.parent_uuid) for node in placed if (node.kind, node.role) == ("user", "prompt")]
-    quick = open_branches(reader, LOW, prompts)
-    reader.close()
+    quick = open_branches(EMPTY, LOW, prompts)
+    EMPTY.db.execute("ROLLBACK")
     found = {node.uuid: branch for node in placed if (branch := quick.of(node.uuid))}
     assert (found, quick.forks) == slow_branches.branches(placed)
     return found, quick.forks

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import hansard.query.transcripts
     import hansard.sync.remarking
     import hansard.sync.report
-    import hansard.thread.reader
+    import hansard.thread.store
     import hansard.thread.thread
     from hansard import model
 else:
@@ -73,7 +73,7 @@ class SessionMethods(Store):
 
     def agents(self, name: str) -> tuple[model.threads.Agent, ...]:
         """A session's subagents."""
-        return hansard.thread.reader.list_agents(self.reader, self.session(name).session_id)
+        return hansard.thread.store.list_agents(self.reader, self.session(name).session_id)
 
     def links(self, name: str) -> list[model.files.Link]:
         """How a session relates to others."""

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import posixpath
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from copy import copy
-from itertools import count, islice
+from itertools import islice
 from typing import Any, Protocol
 
 from hansard.clients import client_of
 from hansard.clients.entries import Answered, Called, QueuedPrompt, Readable, Said, Skipped
 from hansard.clients.lines import Issue
-from hansard.errors import Ambiguous, NotFound
-from hansard.model.names import shown_id
 from hansard.model.sessions import Session
 from hansard.model.threads import Agent, Conversation, Entry, ToolCall
 from hansard.model.time import from_milliseconds as moment
@@ -52,56 +50,6 @@ class LineSource(Protocol):
 
     def read_snapshot(self, snapshot_id: int) -> bytes:
         """A small file, by its snapshot."""
-
-
-def find_agent(reader: Reader, session_id: str, name: str) -> tuple[int, str | None, str]:
-    """Resolve a subagent's name to its transcript, its first record (if the file is another thread's) and its id."""
-    known = list_agents(reader, session_id)
-    found = next(filter(None, _readings(known, name)), [])
-    if not found:
-        raise NotFound(f"session {session_id} has no subagent {name!r}; `hansard show` lists its subagents")
-    if len(found) > 1:
-        shown = "\n".join(f"  {agent.agent_id}  {' '.join(agent.name.split())[:60]}" for agent in found[:8])
-        more = f"\n  and {len(found) - 8} more" if len(found) > 8 else ""
-        raise Ambiguous(f"{len(found)} subagents match {name!r}:\n{shown}{more}")
-    agent_id = found[0].agent_id
-    row: Any = reader.one(
-        "SELECT a.transcript, r.uuid FROM agents a LEFT JOIN records r ON r.id = a.record_id"
-        " WHERE a.session_id = ? AND a.agent_id = ?",
-        (session_id, agent_id),
-    )
-    return row[0], row[1], agent_id
-
-
-def _readings(known: Sequence[Agent], name: str) -> Iterator[list[Agent]]:
-    """Possible meanings of a name, most specific first: a handle, an id, a number, an id prefix, a description, a type."""
-    wanted = name.casefold()
-    yield [agent for agent in known if shown_id(agent.agent_id) == name]
-    yield [agent for agent in known if agent.agent_id == name]
-    if not name:
-        return
-    yield [agent for agent in known if agent.number and name.removeprefix("#") == str(agent.number)]
-    yield [agent for agent in known if agent.agent_id.startswith(name)]
-    yield [agent for agent in known if agent.description.casefold() == wanted]
-    yield [agent for agent in known if wanted in agent.description.casefold()]
-    yield [agent for agent in known if wanted in agent.agent_type.casefold()]
-
-
-def list_agents(reader: Reader, session_id: str) -> tuple[Agent, ...]:
-    """A session's subagents, in the order they started."""
-    rows = reader.rows(
-        "SELECT a.agent_id, a.parent_agent, a.depth, a.agent_type, a.description, c.tool_use_id, a.linked_by, a.warmup,"
-        " a.started_at, a.ended_at, a.messages, a.tool_calls, a.is_reconstructed FROM agents a LEFT JOIN tool_calls c ON c.id = a.call_id"
-        " WHERE a.session_id = ? ORDER BY coalesce(a.started_at, 0), a.agent_id",
-        (session_id,),
-    )
-    numbers = count(1)
-    return tuple(_agent(row, 0 if row[7] else next(numbers)) for row in rows)
-
-
-def _agent(row: Any, number: int) -> Agent:
-    values: Any = (*row[:7], bool(row[7]), moment(row[8]), moment(row[9]), row[10], row[11], bool(row[12]), number)
-    return Agent(*values)
 
 
 class ThreadReader:
@@ -304,7 +252,7 @@ class ThreadReader:
 
         `is_alone`: without the state that earlier lines give.
         """
-        if self.longest is not None and (long := long_record(self.reader, self.low + start, self.longest)) is not None:
+        if (long := self.too_long(start)) is not None:
             yield long
             start += long.length + 1
             if end is not None and start >= end:
@@ -312,6 +260,47 @@ class ThreadReader:
         lines = self.client.lines(self.record.read(self.transcript, start, end), start)
         kept = self._remembered(start) if self.entry_reader.remembers and not is_alone else b""
         yield from self.entry_reader.records(lines, self.sound, is_whole=end is None, kept=kept)
+
+    def too_long(self, offset: int) -> Readable | None:
+        """The record at an offset if its line is too long to be drawn, from the index: the same parts, without their text.
+
+        Windows begin and end at such lines, and results are looked up by the start of their lines, so a long line is only ever
+        requested by its first byte.
+        """
+        if self.longest is None:
+            return None
+        record_id = self.low + offset
+        row = self.reader.one(
+            "SELECT length, kind, sub, role, uuid, ts, sidechain FROM records WHERE id = ? AND length > ?",
+            (record_id, self.longest),
+        )
+        if row is None:
+            return None
+        length, kind, sub, role, uuid, ts, sidechain = row
+        note = f"This line has {length:,} bytes, too many to show here; open its raw form."
+        parts: list[Said | Called | Answered | Skipped] = []
+        if kind in ("user", "assistant"):
+            said = Said("reply" if kind == "assistant" else _LONG_USER.get(role, "prompt"), note)
+            for number, block, call_id, tool, is_error in self.reader.rows(
+                "SELECT n, kind, tool_use_id, tool, is_error FROM blocks WHERE id BETWEEN ? AND ? AND kind <> 'file_change'"
+                " ORDER BY id LIMIT 1000",
+                (record_id, record_id + length),
+            ):
+                if block == "tool_result":
+                    parts.append(Answered(number, call_id or "", lambda: note, bool(is_error)))
+                elif block.endswith("tool_use"):
+                    parts.append(Called(number, call_id or "", tool or "", lambda: {"note": note}))
+                elif block == "thinking":
+                    parts.append(Said("thinking", note))
+                elif kind == "assistant" or said not in parts:
+                    parts.append(said)
+            parts = parts or [said]
+            if role == "meta":
+                parts = [Skipped("user/meta") if part == said else part for part in parts]
+        else:
+            shown = _LONG_SYSTEM.get(sub) if kind == "system" else None
+            parts.append(Said(shown, note) if shown else Skipped(f"{kind}/{sub}" if sub else kind))
+        return Readable(offset, length, moment(ts), uuid, bool(sidechain), is_entry=True, parts=lambda: parts)
 
     def _remembered(self, start: int) -> bytes:
         """The decoder state after the lines before an offset; cached at steps, so that any window of a long thread is equally fast."""
@@ -472,44 +461,3 @@ def _joined(found: Iterable[Readable | Skipped | Issue]) -> Iterator[Readable | 
             yield item
     if run is not None:
         yield run
-
-
-def long_record(reader: Reader, record_id: int, longest: int) -> Readable | None:
-    """A record whose line is too long to be drawn, from the index: the same parts, without their text.
-
-    Windows begin and end at such lines, and results are looked up by the start of their lines, so a long line is only ever
-    requested by its first byte.
-    """
-    row = reader.one(
-        "SELECT length, kind, sub, role, uuid, ts, sidechain FROM records WHERE id = ? AND length > ?",
-        (record_id, longest),
-    )
-    if row is None:
-        return None
-    length, kind, sub, role, uuid, ts, sidechain = row
-    note = f"This line has {length:,} bytes, too many to show here; open its raw form."
-    parts: list[Said | Called | Answered | Skipped] = []
-    if kind in ("user", "assistant"):
-        said = Said("reply" if kind == "assistant" else _LONG_USER.get(role, "prompt"), note)
-        for number, block, call_id, tool, is_error in reader.rows(
-            "SELECT n, kind, tool_use_id, tool, is_error FROM blocks WHERE id BETWEEN ? AND ? AND kind <> 'file_change'"
-            " ORDER BY id LIMIT 1000",
-            (record_id, record_id + length),
-        ):
-            if block == "tool_result":
-                parts.append(Answered(number, call_id or "", lambda: note, bool(is_error)))
-            elif block.endswith("tool_use"):
-                parts.append(Called(number, call_id or "", tool or "", lambda: {"note": note}))
-            elif block == "thinking":
-                parts.append(Said("thinking", note))
-            elif kind == "assistant" or said not in parts:
-                parts.append(said)
-        parts = parts or [said]
-        if role == "meta":
-            parts = [Skipped("user/meta") if part == said else part for part in parts]
-    else:
-        shown = _LONG_SYSTEM.get(sub) if kind == "system" else None
-        parts.append(Said(shown, note) if shown else Skipped(f"{kind}/{sub}" if sub else kind))
-    return Readable(
-        record_id & OFFSET_MASK, length, moment(ts), uuid, bool(sidechain), is_entry=True, parts=lambda: parts
-    )

@@ -1,8 +1,8 @@
-"""Opening the threads of a store, whole or in windows, and a cache of opened ones.
+"""Opening the threads of a store, whole or in windows: the subagents of a session, what its threads share, and a cache of opened ones.
 
 A window is a range of a transcript that is small enough to be drawn at once, found with the index alone. It begins and ends where
 a turn begins, or, in a turn that is too long, at any of its records. A line that is too long to be drawn is a window of its
-own, so that it is never read with its neighbours; `long_record` states its length instead.
+own, so that it is never read with its neighbours; `ThreadReader.too_long` states its length instead.
 """
 
 from __future__ import annotations
@@ -10,11 +10,16 @@ from __future__ import annotations
 import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterator, Mapping, Sequence
-from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, Self
+from functools import cached_property
+from itertools import count, islice
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from hansard.errors import Ambiguous, NotFound
 from hansard.lru import LruCache
 from hansard.model.gate import release
+from hansard.model.names import shown_id
+from hansard.model.threads import Agent
+from hansard.model.time import from_milliseconds as moment
 from hansard.storage import OFFSET_MASK
 
 if TYPE_CHECKING:
@@ -24,6 +29,9 @@ if TYPE_CHECKING:
     from hansard.query.fingerprints import Fingerprints
     from hansard.query.reader import Reader
     from hansard.record.store import Record
+    from hansard.thread.calls import ModelCall
+    from hansard.thread.reader import LineSource
+    from hansard.thread.structure import UsageReader
     from hansard.thread.thread import OpenedThread, Thread
 
 LONGEST = 8 << 20
@@ -192,6 +200,94 @@ class Windows:
         return list(islice((row for row in rows if inside is None or row[0] - self._low in inside), limit))
 
 
+# -- subagents
+
+
+def find_agent(reader: Reader, session_id: str, name: str) -> tuple[int, str | None, str]:
+    """Resolve a subagent's name to its transcript, its first record (if the file is another thread's) and its id."""
+    known = list_agents(reader, session_id)
+    found = next(filter(None, _readings(known, name)), [])
+    if not found:
+        raise NotFound(f"session {session_id} has no subagent {name!r}; `hansard show` lists its subagents")
+    if len(found) > 1:
+        shown = "\n".join(f"  {agent.agent_id}  {' '.join(agent.name.split())[:60]}" for agent in found[:8])
+        more = f"\n  and {len(found) - 8} more" if len(found) > 8 else ""
+        raise Ambiguous(f"{len(found)} subagents match {name!r}:\n{shown}{more}")
+    agent_id = found[0].agent_id
+    row: Any = reader.one(
+        "SELECT a.transcript, r.uuid FROM agents a LEFT JOIN records r ON r.id = a.record_id"
+        " WHERE a.session_id = ? AND a.agent_id = ?",
+        (session_id, agent_id),
+    )
+    return row[0], row[1], agent_id
+
+
+def _readings(known: Sequence[Agent], name: str) -> Iterator[list[Agent]]:
+    """Possible meanings of a name, most specific first: a handle, an id, a number, an id prefix, a description, a type."""
+    wanted = name.casefold()
+    yield [agent for agent in known if shown_id(agent.agent_id) == name]
+    yield [agent for agent in known if agent.agent_id == name]
+    if not name:
+        return
+    yield [agent for agent in known if agent.number and name.removeprefix("#") == str(agent.number)]
+    yield [agent for agent in known if agent.agent_id.startswith(name)]
+    yield [agent for agent in known if agent.description.casefold() == wanted]
+    yield [agent for agent in known if wanted in agent.description.casefold()]
+    yield [agent for agent in known if wanted in agent.agent_type.casefold()]
+
+
+def list_agents(reader: Reader, session_id: str) -> tuple[Agent, ...]:
+    """A session's subagents, in the order they started."""
+    rows = reader.rows(
+        "SELECT a.agent_id, a.parent_agent, a.depth, a.agent_type, a.description, c.tool_use_id, a.linked_by, a.warmup,"
+        " a.started_at, a.ended_at, a.messages, a.tool_calls, a.is_reconstructed FROM agents a LEFT JOIN tool_calls c ON c.id = a.call_id"
+        " WHERE a.session_id = ? ORDER BY coalesce(a.started_at, 0), a.agent_id",
+        (session_id,),
+    )
+    numbers = count(1)
+    return tuple(_agent(row, 0 if row[7] else next(numbers)) for row in rows)
+
+
+def _agent(row: Any, number: int) -> Agent:
+    values: Any = (*row[:7], bool(row[7]), moment(row[8]), moment(row[9]), row[10], row[11], bool(row[12]), number)
+    return Agent(*values)
+
+
+class SessionContext:
+    """The state that all threads of one session share while they are read."""
+
+    def __init__(
+        self, store: ThreadStore, session: Session, *, pictures: bool, subagents: bool, longest: int | None
+    ) -> None:
+        self.store = store
+        self.reader = store.reader
+        self.lines: LineSource = store.record
+        self.longest = longest  # bytes of the longest line that is read; None: any
+        self.session = session
+        self.pictures = pictures
+        self.subagents = subagents
+        self.open: set[str] = set()  # subagents that are being read, to break cycles
+        self.shown: set[str] = set()  # those already shown at their call
+
+    @cached_property
+    def agents(self) -> tuple[Agent, ...]:
+        return list_agents(self.reader, self.session.session_id)
+
+    @cached_property
+    def calls(self) -> list[ModelCall]:
+        """The API messages that count for the session."""
+        from hansard.thread.calls import session_calls
+
+        return session_calls(self.reader, self.session.session_id, self.store.rates())
+
+    @cached_property
+    def usage(self) -> UsageReader:
+        """Reads the usage of ranges of its logs."""
+        from hansard.thread.structure import UsageReader
+
+        return UsageReader(self.reader, self.session.session_id, self.agents, self.store.rates())
+
+
 _CACHED = 12  # threads
 
 
@@ -261,7 +357,7 @@ class ThreadStore:
         subagents: bool = True,
         long_lines: bool = True,
     ) -> Thread:
-        from hansard.thread.thread import SessionContext, Thread
+        from hansard.thread.thread import Thread
 
         longest = None if long_lines else LONGEST
         context = SessionContext(self, session, pictures=pictures, subagents=subagents, longest=longest)

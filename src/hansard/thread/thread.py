@@ -15,9 +15,8 @@ from hansard.errors import NotFound
 from hansard.model.display import Display, DisplayThread, Item, Picture, Turn
 from hansard.model.gate import look_at, put_behind_gate, release, verbatim
 from hansard.thread.branches import BranchChoice, BranchLine, find_line, fork_places, list_choices
-from hansard.thread.items import ItemBuilder
-from hansard.thread.reader import ThreadReader, find_agent, list_agents
-from hansard.thread.store import Window, Windows
+from hansard.thread.reader import ThreadReader
+from hansard.thread.store import SessionContext, Window, Windows, find_agent
 from hansard.thread.structure import (
     ChangedFile,
     Compaction,
@@ -25,7 +24,6 @@ from hansard.thread.structure import (
     OutlineTurn,
     Start,
     TurnUsage,
-    UsageReader,
     agents_used,
     end_of_turn,
     find_places,
@@ -36,17 +34,14 @@ from hansard.thread.structure import (
     read_outline,
     read_timeline,
 )
-from hansard.thread.tool_views import USER
+from hansard.thread.tool_views import USER, ItemBuilder
 
 if TYPE_CHECKING:
     from hansard.clients.protocol import Client
     from hansard.lru import LruCache
-    from hansard.model.sessions import Session
     from hansard.model.threads import Agent, Conversation, Entry, Fork
     from hansard.thread.calls import ModelCall, ThreadCalls
     from hansard.thread.locate import MessageLocation, RawLine
-    from hansard.thread.reader import LineSource
-    from hansard.thread.store import ThreadStore
     from hansard.thread.structure import ContextTimeline
 
 QUICK_TIMELINE = 1_500
@@ -61,39 +56,6 @@ class OpenedThread(Struct, frozen=True):
 
     source: ThreadReader
     made: dict[str, Any] = field(default_factory=dict)  # computed values, each once
-
-
-class SessionContext:
-    """The state that all threads of one session share while they are read."""
-
-    def __init__(
-        self, store: ThreadStore, session: Session, *, pictures: bool, subagents: bool, longest: int | None
-    ) -> None:
-        self.store = store
-        self.reader = store.reader
-        self.lines: LineSource = store.record
-        self.longest = longest  # bytes of the longest line that is read; None: any
-        self.session = session
-        self.pictures = pictures
-        self.subagents = subagents
-        self.open: set[str] = set()  # subagents that are being read, to break cycles
-        self.shown: set[str] = set()  # those already shown at their call
-
-    @cached_property
-    def agents(self) -> tuple[Agent, ...]:
-        return list_agents(self.reader, self.session.session_id)
-
-    @cached_property
-    def calls(self) -> list[ModelCall]:
-        """The API messages that count for the session."""
-        from hansard.thread.calls import session_calls
-
-        return session_calls(self.reader, self.session.session_id, self.store.rates())
-
-    @cached_property
-    def usage(self) -> UsageReader:
-        """Reads the usage of ranges of its logs."""
-        return UsageReader(self.reader, self.session.session_id, self.agents, self.store.rates())
 
 
 class Selection(Struct, frozen=True):
