@@ -56,6 +56,13 @@ def test_a_commit_has_its_sessions_lines_and_cost(running: Site, shop: Workshop)
     assert any(session.session_id in href for href in page.each("table.rows a", "href"))
     assert f"2 of {session.added}" in page.one("table.rows tbody").text
     assert f"/commits/{commit}" in listed.text
+    table = read(listed.text).one("table.rows")
+    row = table.all("tbody tr")[-1]
+    assert [one["href"].partition("?")[0] for one in row.all("a")] == [
+        f"/commits/{commit}",
+        f"/sessions/{session.session_id}",
+    ]
+    assert [cell.text for cell in row.all("td")][3:5] == ["1", "+2"]
     assert unknown.status_code == elsewhere.status_code == 404
 
 

@@ -71,6 +71,9 @@ def _bodies(table: Table, names: ProjectNames) -> Iterator[str]:
 
 def _cells(columns: Sequence[Column], row: Sequence[Any], names: ProjectNames) -> Iterator[str]:
     for place, (column, value) in enumerate(zip(columns, row, strict=True)):
+        if isinstance(value, list):
+            yield f"<td{_attributes(('class', column.css))}>{', '.join(_content(one, column, names) for one in value)}</td>"
+            continue
         link = value if isinstance(value, Link) else Link(value)
         css = f"number {column.css} {link.css}" if column.is_right else f"{column.css} {link.css}"
         # All figures of a row have the same link: only the last one is reached by Tab.

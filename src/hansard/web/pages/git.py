@@ -11,7 +11,10 @@ from starlette.routing import Route
 from hansard.errors import NotFound, UsageError
 from hansard.model.blame import CERTAINTIES
 from hansard.model.requests import about
+from hansard.model.table import Column, Cost, Kind, Link, Table
 from hansard.render.format import attributed_cost, many
+from hansard.render.html.escaping import cut_line
+from hansard.render.html.tables import draw_table
 from hansard.web.responses import engine_route, html
 from hansard.web.urls import place, session_place
 
@@ -22,11 +25,20 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from hansard.engine import Hansard
-    from hansard.model.blame import BlameReport
+    from hansard.model.blame import BlameReport, Commit, Contribution
 
 _LONGEST_PATH = 4096
 _LISTED = 100  # commits
 _MOST_LINES = 5_000
+_COMMITS = (
+    Column("Committed", Kind.TIME, css="quiet not-narrow"),
+    Column("Commit"),
+    Column("Sessions"),
+    Column("Files", Kind.COUNT, css="not-narrow"),
+    Column("Lines changed", Kind.LINES),
+    Column("Cost", Kind.COST),
+)
+_CONTRIBUTIONS = (Column("Session"), Column("Lines", right=True), Column("Cost", Kind.COST))
 _AGENTS = frozenset({"exact", "moved", "partial", "window"})  # certainties that name a session
 
 
@@ -66,8 +78,24 @@ def list_commits(h: Hansard, request: Request, asked: CommitsPageRequest) -> Res
         project=asked.project or (session.project if session else ""),
         page=found,
         cost=attributed_cost(found),
-        link=lambda commit: place(f"/commits/{commit.commit}", project=commit.repository),
+        table=draw_table(Table(_COMMITS, [_commit(one) for one in found.commits]), "rows"),
     )
+
+
+def _commit(commit: Commit) -> list[Any]:
+    """A row of the list."""
+    href = place(f"/commits/{commit.commit}", project=commit.repository)
+    sessions = [
+        Link(cut_line(one.title, 60) or one.session_id[:8], session_place(one.session_id)) for one in commit.sessions
+    ]
+    return [
+        commit.committed_at,
+        Link(cut_line(commit.subject, 120) or commit.commit[:12], href, more=commit.commit[:8]),
+        sessions,
+        commit.files,
+        (commit.added, commit.removed),
+        Cost(commit.cost_usd, commit.is_lower_bound),
+    ]
 
 
 @engine_route(CommitPageRequest)
@@ -87,9 +115,19 @@ def show_commit(h: Hansard, request: Request, asked: CommitPageRequest) -> Respo
         added=sum(report.counts.values()),
         counts=_counts(report.counts),
         cost=attributed_cost(report),
+        sessions=draw_table(Table(_CONTRIBUTIONS, [_contribution(one) for one in report.sessions]), "rows"),
         files=[(one, list(_ranges(one, None)), _counts(one.counts)) for one in report.files],
-        place=session_place,
     )
+
+
+def _contribution(one: Contribution) -> list[Any]:
+    """The part that a session has in a commit."""
+    title, href = cut_line(one.title, 120) or one.session_id, session_place(one.session_id, one.offset)
+    return [
+        Link(title, href, more="committed it" if one.made else ""),
+        f"{one.lines:,} of {one.added:,}",
+        Cost(one.cost_usd, one.is_lower_bound),
+    ]
 
 
 @engine_route(BlamePageRequest)
