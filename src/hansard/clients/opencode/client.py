@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from hansard.clients.database_client import DatabaseClient
 from hansard.clients.generic import (
+    CONVERSATION,
     IMAGE,
     NOTHING,
     TEXT,
@@ -19,6 +20,7 @@ from hansard.clients.generic import (
     Usage,
 )
 from hansard.clients.opencode.database import REVERT
+from hansard.clients.opencode.session_messages import NOTES, SWITCHES, message_of, other_record
 from hansard.clients.opencode.tools import TOOLS, call_blocks, tool_input
 from hansard.clients.row_logs import text_of_cell
 from hansard.clients.state import digest
@@ -56,17 +58,18 @@ class Memory(Struct, gc=False, omit_defaults=True):
 
 
 class OpenCode(DatabaseClient):
-    """OpenCode 1.0 and later."""
+    """OpenCode 1.0 and 2.0."""
 
     name = "opencode"
     speaker = "OpenCode"
     memory = Memory
-    known_kinds = frozenset({"session", "todo", "update", "deleted"})
+    known_kinds = SWITCHES | {"session", "todo", "update", "deleted"}
     database = "opencode.db"
-    tables = ("session", "message", "part", "todo")
+    tables = ("session", "message", "part", "todo", "session_v2", "session_message")
     other_tables = (
-        "account account_state control_account credential session_share session_input session_context_epoch project project_directory"
-        " workspace permission event event_sequence migration data_migration __drizzle_migrations"
+        "account account_state control_account credential session_share session_input session_inbox session_pending"
+        " session_context_epoch project project_directory workspace worktree permission event event_sequence kv migration"
+        " data_migration instruction_blob instruction_entry instruction_state __drizzle_migrations"
     ).split()
     tools = TOOLS
 
@@ -107,6 +110,12 @@ class OpenCode(DatabaseClient):
 
         return database_logs(database)
 
+    def unread(self, database: ForeignDatabase) -> dict[str, int]:
+        from hansard.clients.opencode.database import has_session_messages
+
+        skipped = set() if has_session_messages(database) else {"session_v2", "session_message"}
+        return database.count_rows({*self.tables, *self.other_tables} - skipped)
+
     def statement_reader(self) -> Statements:
         from hansard.clients.opencode.statements import Statements
 
@@ -126,15 +135,10 @@ class OpenCode(DatabaseClient):
         if "revert" in said:
             yield _revert(said, memory)
             return
-        message = said["message"]
-        data = text_of_cell(message["data"])
-        parts = [text_of_cell(part["data"]) for part in said.get("part", ())]
-        role = data["role"]
-        if role not in ("user", "assistant"):
-            yield Record(str(role))
+        record, data = _message(said)
+        if record.kind not in CONVERSATION:
+            yield record
             return
-        record = _user(data, parts) if role == "user" else _assistant(data, parts)
-        record.unknown = unknown_kinds(parts, _PARTS)
         # A fork has all messages of the other session up to some place under new ids, with the times of the originals.
         record.is_copy = data["time"]["created"] < memory.began
         record.parent_uuid = memory.before[said["id"]] = memory.last
@@ -142,6 +146,26 @@ class OpenCode(DatabaseClient):
             del memory.before[next(iter(memory.before))]
         memory.last = record.uuid
         yield record
+
+
+def _message(said: dict[str, Any]) -> tuple[Record, dict[str, Any]]:
+    """A message with its parts, in rows of 1.0 or in one of 2.0."""
+    if "session_message" in said:
+        role, data, parts = message_of(said)
+        if role not in ("user", "assistant", *NOTES):
+            record = other_record(role, data)
+            record.ts, record.uuid = data["time"]["created"], _uuid(data, [{"type": "text", "text": record.text}])
+            return record, data
+    else:
+        data = text_of_cell(said["message"]["data"])
+        parts = [text_of_cell(part["data"]) for part in said.get("part", ())]
+        role = data["role"]
+        if role not in ("user", "assistant"):
+            return Record(str(role)), data
+    record = _assistant(data, parts) if role == "assistant" else _user(data, parts)
+    record.cwd = record.cwd or string(said, "directory")
+    record.unknown = unknown_kinds(parts, _PARTS)
+    return record, data
 
 
 def _revert(said: dict[str, Any], memory: Memory) -> Record:
@@ -168,11 +192,11 @@ def _is_channel(name: str) -> bool:
 
 
 def _other(said: dict[str, Any], memory: Memory) -> Record:
-    if "session" not in said:
+    row = said.get("session")
+    if row is None:
         if "deleted" in said:
             return _deleted(str(said["deleted"]), memory)
         return Record("todo" if "todo" in said else "update")
-    row = said["session"]
     memory.began = whole(row, "time_created") or whole(table(text_of_cell(row.get("data")), "time"), "created")
     title = row.get("title") or ""
     record = Record("session", title="" if title.startswith(_NO_TITLE) else title)

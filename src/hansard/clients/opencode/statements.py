@@ -9,6 +9,7 @@ import msgspec
 
 from hansard.clients.generic import Usage
 from hansard.clients.opencode.client import message_usage
+from hansard.clients.opencode.session_messages import message_of
 from hansard.clients.row_logs import DELETED, text_of_cell
 from hansard.clients.statements import PeerRule, Statement
 from hansard.clients.values import table, whole
@@ -75,7 +76,7 @@ class Statements:
         for offset, line in lines:
             try:
                 said = msgspec.json.decode(line)
-                if "message" in said:
+                if "message" in said or "session_message" in said:
                     messages[said["id"]] = list(_message(offset, said))
                 elif "session" in said:
                     rows = list(_session(offset, said["session"]))
@@ -90,11 +91,13 @@ class Statements:
 
 
 def _message(offset: int, said: dict[str, Any]) -> Iterator[Statement]:
-    row = said["message"]
-    data = text_of_cell(row["data"])
+    if "session_message" in said:
+        _, data, _ = message_of(said)
+    else:
+        data = text_of_cell(said["message"]["data"])
     if data.get("role") != "assistant":
         return
-    id_, created = row["id"], data["time"]["created"]
+    id_, created = said["id"], data["time"]["created"]
     usage, reasoning = message_usage(data)
     if usage is not None:
         yield Statement(offset, created, usage, "", reasoning, id_)

@@ -7,7 +7,7 @@ from typing import Any
 
 from hansard.clients.entries import Change, hunks_of, lines_of
 from hansard.clients.generic import CALL, RESULT, Block, Content, Replacement, with_files
-from hansard.clients.patches import patch_in, patch_input
+from hansard.clients.patches import absolute, patch_in, patch_input
 from hansard.clients.tools import (
     Ask,
     Edit,
@@ -28,6 +28,7 @@ from hansard.model.tools import ToolKind
 
 TOOLS: Mapping[str, ToolKind] = {
     "bash": "shell",
+    "shell": "shell",
     "read": "read",
     "write": "write",
     "edit": "edit",
@@ -41,6 +42,7 @@ TOOLS: Mapping[str, ToolKind] = {
     "websearch": "web_search",
     "webfetch": "fetch",
     "task": "spawn",
+    "subagent": "spawn",
     "todowrite": "todo",
     "todoread": "todo",
     "question": "ask",
@@ -57,35 +59,40 @@ def call_blocks(part: Mapping[str, Any], call_id: str) -> Iterator[Block]:
     text = state.get("output") if state["status"] == "completed" else state.get("error")
     is_error = state["status"] == "error" or tool == "invalid" or bool(metadata.get("exit"))
     times = state.get("time") or {}
+    kind = TOOLS.get(tool)
+    path = absolute(part.get("directory") or "", _path(tool, given))
     call = Block(
         CALL,
         call_id=call_id,
         tool=tool,
         input=given,
-        command=text_of(given, "command") if tool == "bash" else None,
-        path=_path(given),
-        description=text_of(given, "description") if tool == "task" else "",
-        agent_type=text_of(given, "subagent_type") if tool == "task" else "",
+        command=text_of(given, "command") if kind == "shell" else None,
+        path=path,
+        description=text_of(given, "description") if kind == "spawn" else "",
+        agent_type=text_of(given, "subagent_type") or text_of(given, "agent") if kind == "spawn" else "",
         ts=times.get("start"),
     )
-    writes = list(_writes(tool, given, metadata))
+    writes = list(_writes(tool, path, given, metadata))
     yield from with_files(call, [write[:3] for write in writes])
     if state["status"] in _DONE:
-        agent = text_of(metadata, "sessionId") if tool == "task" else ""
+        agent = text_of(metadata, "sessionId") if kind == "spawn" else ""
         patch = writes[0][3] if len(writes) == 1 else ""
         ended = times.get("end", 0)
         yield Block(RESULT, str(text or ""), call_id=call_id, is_error=is_error, patch=patch, agent_id=agent, ts=ended)
 
 
-def _path(given: Mapping[str, Any]) -> str:
-    return text_of(given, "filePath")
+def _path(tool: str, given: Mapping[str, Any]) -> str:
+    """The file of a call; a `path` of other tools is a folder to look in."""
+    return text_of(given, "filePath") or (
+        text_of(given, "path") if TOOLS.get(tool) in ("read", "write", "edit") else ""
+    )
 
 
 def _writes(
-    tool: str, given: Mapping[str, Any], metadata: Mapping[str, Any]
+    tool: str, path: str, given: Mapping[str, Any], metadata: Mapping[str, Any]
 ) -> Iterator[tuple[str, str, list[Change], str]]:
     """Path, kind of change, changes and diff of each file that a call writes."""
-    path, diff = _path(given), text_of(metadata, "diff")
+    diff = text_of(metadata, "diff")
     if tool == "write":
         change = "update" if metadata.get("exists") else "create"
         yield path, change, [Content(lines_of(text_of(given, "content")))], diff
@@ -106,14 +113,17 @@ def _writes(
 
 def tool_input(tool: str, given: Any) -> ToolInput | None:  # noqa: PLR0911 - one for each tool
     """What a call was given, as it is shown."""
-    if tool == "bash":
+    if tool in ("bash", "shell"):
         return Shell(given["command"], text_of(given, "description"))
+    path = _path(tool, given)
+    if not path and TOOLS.get(tool) in ("read", "write"):
+        return None
     if tool == "read":
-        return Read(given["filePath"], facts_of(given, "offset", "limit"))
+        return Read(path, facts_of(given, "offset", "limit"))
     if tool == "write":
-        return Write(given["filePath"], given["content"])
+        return Write(path, given["content"])
     if tool == "edit":
-        return Edit(given["filePath"], [(given["oldString"], given["newString"])], facts_of(given, "replaceAll"))
+        return Edit(path, [(given["oldString"], given["newString"])], facts_of(given, "replaceAll"))
     if patch := patch_in(given):
         return patch_input(patch)
     if tool == "multiedit":
@@ -124,8 +134,9 @@ def tool_input(tool: str, given: Any) -> ToolInput | None:  # noqa: PLR0911 - on
         return Query(given["query"])
     if tool == "webfetch":
         return Fetch(given["url"])
-    if tool == "task":
-        return Spawn(given["prompt"], text_of(given, "subagent_type"), text_of(given, "description"))
+    if tool in ("task", "subagent"):
+        agent = text_of(given, "subagent_type") or text_of(given, "agent")
+        return Spawn(given["prompt"], agent, text_of(given, "description"))
     if tool == "todowrite":
         return Todos([(todo["status"], todo["content"]) for todo in given["todos"]])
     if tool == "question":
