@@ -1,4 +1,4 @@
-"""What Claude Code calls its tools and fields is known in its own folder only, so that other clients get the same treatment."""
+"""Facts about a client are known in its folder only, so that all clients get the same treatment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 import hansard
-from hansard.clients import BUILT_IN
+from hansard.clients import BUILT_IN, CALLS_HAVE_MESSAGES, CLAUDE_CODE, client_of
 from hansard.clients.claude_code import wire
 from hansard.clients.claude_code.tools import TOOLS
 
@@ -34,6 +34,40 @@ EXCEPTIONS = {
 }
 # Names of tools that are also words for something else: a subagent, and a kind of tool with a price of its own.
 WORDS = {"Agent", "web_search"}
+# Names of clients that are also words for something else.
+ORDINARY = {"amp", "continue", "cursor"}
+NAMED = re.compile(
+    rf"(?<![\w-])(?:{'|'.join({CLAUDE_CODE, *BUILT_IN} - ORDINARY)})(?![\w-])"
+    r"|\b(?:srv)?toolu_|\.(?:claude|codex|cursor|gemini|qwen|copilot|factory)\b"
+)
+NAMING = {
+    "clients/__init__.py": "where each client's histories are",
+    "clients/elsewhere.py": "where histories are that are not read",
+    "clients/programs.py": "the command lines and files that `audit` knows",
+    "clients/writers.py": "the clients in which sessions can be written",
+    "audit/rules/table.py": "examples in the description of a rule",
+    "config/__init__.py": "examples, and where Claude Code keeps its history by default",
+    "export/formats.py": "ATIF, a format before it is a client",
+    "git/attribution.py": "names of agents in commit messages",
+    "git/notes.py": "what git-ai calls Claude Code",
+    "lake/histories.py": "an example in an error",
+    "ledger/reconcile/peers.py": "what other tools call the clients",
+    "ledger/reconcile/run.py": "what other tools count for Claude Code",
+    "api/custody.py": "whose permission rules `allow` proposes by default",
+    "mcp/resources.py": "a client of the Model Context Protocol, with a quirk",
+    "model/requests.py": "examples in descriptions",
+    "model/sessions.py": "the client that is not mentioned for its sessions",
+    "model/store_requests.py": "a default",
+    "model/tools.py": "the name itself",
+    "query/language/fields.py": "an example of a field",
+    "query/restoring.py": "resuming in Claude Code",
+    "record/files.py": "the client of roots from before there were others",
+    "record/schema.py": "the same",
+    "render/format.py": "the client that is not mentioned for its sessions",
+    "render/otlp.py": "names of models",
+    "sql/views.py": "an example in the description of a column",
+}
+"""Modules outside of the clients' folders that name a client, its directory or the ids of its calls, and why."""
 
 
 def claude_words() -> tuple[set[str], set[str]]:
@@ -88,3 +122,21 @@ def test_the_ledger_names_no_client() -> None:
     }
     assert named == set()
     assert not [path for path in (SOURCE / "ledger").glob("*.py") if "CLAUDE_CODE" in path.read_text("utf-8")]
+
+
+def test_who_names_a_client() -> None:
+    """A fact about a client is in its folder or in a table of `clients`; commands name clients to people."""
+    found = set()
+    for path in SOURCE.rglob("*.py"):
+        name = path.relative_to(SOURCE).as_posix()
+        if name.startswith(("cli/", "move.py")) or re.match(r"clients/\w+/", name):
+            continue
+        named = any(map(NAMED.search, literals(path)))
+        if named or re.search(r"\bCLAUDE_CODE\b", path.read_text("utf-8")):
+            found.add(name)
+    assert found == set(NAMING)
+
+
+def test_the_table_for_sql_has_the_trait() -> None:
+    names = (CLAUDE_CODE, *BUILT_IN)
+    assert {name for name in names if client_of(name).calls_have_messages} == CALLS_HAVE_MESSAGES

@@ -7,6 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from hansard.clients.programs import PROGRAMS
 from hansard.shell.commands import join
 
 PathKind = Literal[
@@ -42,7 +43,7 @@ _PRIVATE = (
     ("cloud credentials", r"(?:^|/)\.aws/(?:credentials|sso/cache/)|(?:^|/)\.azure/(?:accessTokens|msal_token_cache)|application_default_credentials\.json$|(?:^|/)\.config/gcloud/(?:credentials\.db|legacy_credentials|access_tokens)|(?:^|/)\.oci/[^/]*\.pem$|(?:^|/)\.config/doctl/config"),
     ("cluster credentials", r"(?:^|/)\.kube/config$|(?:^|/)(?:admin|kubelet)\.conf$|(?:^|/)kubeconfig(?:\.ya?ml)?$"),
     ("saved passwords", r"(?:^|/)\.(?:netrc|pgpass|my\.cnf|pypirc|git-credentials|vault-token)$|(?:^|/)_netrc$|(?:^|/)\.docker/config\.json$|(?:^|/)\.config/gh/hosts\.yml$|(?:^|/)\.terraform\.d/credentials|(?:^|/)\.cargo/credentials|(?:^|/)\.gem/credentials"),
-    ("login of an agent", r"(?:^|/)\.claude/\.credentials\.json$|(?:^|/)\.codex/auth\.json$|(?:^|/)\.gemini/oauth_creds\.json$"),
+    ("login of an agent", "|".join(f"(?:^|/){program.login}" for program in PROGRAMS.values() if program.login)),
     ("key ring", r"(?:^|/)\.gnupg/(?:private-keys|secring)|\.keychain(?:-db)?$|(?:^|/)\.password-store/.|\.kdbx?$|(?:^|/)Login Data$|(?:^|/)key[34]\.db$|(?:^|/)logins\.json$"),
     ("password hashes", r"^/etc/(?:shadow|gshadow|sudoers)"),
 )  # fmt: skip
@@ -63,19 +64,12 @@ _STARTUP = re.compile(
     r"|/Library/Launch(?:Agents|Daemons)/|(?:^|/)etc/cron|(?:^|/)var/spool/cron/|(?:^|/)Microsoft\.PowerShell_profile\.ps1$"
     r"|/Start Menu/Programs/Startup/"
 )
-_AGENT_SETTINGS = re.compile(
-    r"(?:^|/)\.claude/(?:settings(?:\.local)?|managed-settings)\.json$|(?:^|/)\.claude\.json$|(?:^|/)\.mcp\.json$|(?:^|/)\.claude/hooks/"
-    r"|(?:^|/)\.codex/(?:config\.toml|rules/)|(?:^|/)\.cursor/(?:mcp|cli-config|permissions)\.json$|(?:^|/)\.gemini/settings\.json$"
-    r"|(?:^|/)\.qwen/settings\.json$|(?:^|/)\.config/(?:amp/settings\.json|opencode/opencode\.jsonc?|crush/crush\.json|goose/config\.yaml)$"
-    r"|(?:^|/)\.copilot/(?:config|mcp-config)\.json$|(?:^|/)\.factory/settings\.json$|(?:^|/)opencode\.jsonc?$"
-)
+_AGENT_SETTINGS = re.compile("|".join(rf"(?:^|/){path}" for program in PROGRAMS.values() for path in program.settings))
 _HISTORY = re.compile(
-    r"(?:^|/)\.claude/(?:projects(?!/[^/]+/memory(?:/|$))|history\.jsonl|file-history|todos|shell-snapshots)(?:/|$)|(?:^|/)\.codex/(?:sessions|archived_sessions|history\.jsonl)(?:/|$)"
-    r"|(?:^|/)\.(?:bash|zsh|python|psql|mysql|node_repl)_history$|(?:^|/)\.gemini/tmp(?:/|$)|(?:^|/)\.zsh_sessions(?:/|$)"
+    rf"(?:^|/)(?:{'|'.join(program.history for program in PROGRAMS.values() if program.history)})(?:/|$)"
+    r"|(?:^|/)\.(?:bash|zsh|python|psql|mysql|node_repl)_history$|(?:^|/)\.zsh_sessions(?:/|$)"
 )
-
-
-_CLIENTS = re.compile(r"/\.(?:claude|codex|gemini|qwen|cursor)(?:/|$)")
+_CLIENTS = re.compile(rf"/(?:{'|'.join(program.folder for program in PROGRAMS.values() if program.folder)})(?:/|$)")
 
 
 class Scene(Struct, frozen=True):

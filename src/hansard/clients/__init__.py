@@ -24,6 +24,7 @@ GROUP = "hansard.clients"
 _LONGEST = 1 << 16  # bytes of a package's entry points; larger buffers cost a system call each
 __all__ = [
     "BUILT_IN",
+    "CALLS_HAVE_MESSAGES",
     "CLAUDE_CODE",
     "EDITORS",
     "GROUP",
@@ -198,6 +199,10 @@ IMPORTED = {
 BUILT_IN |= {
     name: BuiltIn(target, (), (f"{name}-conversations",)) for name, target in IMPORTED.items() if name not in BUILT_IN
 }
+
+
+CALLS_HAVE_MESSAGES = frozenset({CLAUDE_CODE})
+"""The built-in clients with the trait `calls_have_messages`, for SQL that is written before a client is known."""
 
 
 def places_of(places: Iterable[str], environ: Mapping[str, str], home: str) -> Iterator[str]:

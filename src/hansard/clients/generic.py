@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -170,6 +170,8 @@ class GenericClient:
     cleans_by_records = False
     is_usage_first = False
     calls_have_messages = False
+    sessions_own_files = False
+    trace_lines: Literal["", "session", "all"] = ""
     tools: Mapping[str, ToolKind] = {}
     """What its tools are for; those that are not named are shown by the names and values of their input."""
     known_kinds: frozenset[str] | None = None

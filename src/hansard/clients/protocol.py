@@ -222,6 +222,10 @@ class Client(Protocol):
     """Whether a record that only states the usage of an answer comes before the answer, not after it."""
     calls_have_messages: bool
     """Whether it says which answer made each call; then a call without one is a repetition and does not count."""
+    sessions_own_files: bool
+    """Whether each file of a root is of one session or of none, as its path says, so that it can be freed or pushed with that session."""
+    trace_lines: Literal["", "session", "all"]
+    """Which of its lines the Hugging Face hub reads as they are: none, a session's own, or those of its subagents in the same file too."""
 
     def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:
         """The directories of a user who named none, as far as they exist."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from hansard.clients.programs import UNIQUE_CALL_IDS, WORKTREES_PATTERN
 from hansard.clients.state import State, countable, load
 from hansard.index.agents import derive_agents
 from hansard.index.links import derive_links, reorder_shared, see, touch_titled
@@ -36,7 +37,8 @@ _COUNT = (
     f" AND o.id >= ?1 << {OFFSET_BITS} AND o.id < (?1 << {OFFSET_BITS}) + counted)) + count(*) - count(r.uuid) FROM records r"
     f" WHERE r.id >= (?1 << {OFFSET_BITS}) + counted AND r.id < (?1 << {OFFSET_BITS}) + indexed)) WHERE id = ?1 RETURNING unique_records"
 )
-_WORKTREE = re.compile(r"[/\\](?:\.claude[/\\]worktrees|\.worktrees)[/\\][^/\\].*", re.DOTALL)
+_WORKTREE = re.compile(rf"[/\\](?:{WORKTREES_PATTERN}|\.worktrees)[/\\][^/\\].*", re.DOTALL)
+_IS_UNIQUE = " OR ".join(f"c.tool_use_id GLOB '{beginning}*'" for beginning in UNIQUE_CALL_IDS)
 
 
 @dataclass(slots=True)
@@ -264,7 +266,7 @@ def _calls(db: Sql, parts: list[Part]) -> list[Any]:
         " max(c.removed) AS removed, c.part AS part FROM json_each(?) p CROSS JOIN tool_calls c NOT INDEXED"
         f" ON c.id BETWEEN p.value << {OFFSET_BITS} AND (p.value << {OFFSET_BITS}) + {OFFSET_MASK}"
         " LEFT JOIN messages m ON m.id = c.message_id"
-        " GROUP BY CASE WHEN c.tool_use_id GLOB 'toolu_*' OR c.tool_use_id GLOB 'srvtoolu_*' THEN c.tool_use_id"
+        f" GROUP BY CASE WHEN {_IS_UNIQUE} THEN c.tool_use_id"
         " WHEN c.tool_use_id = '' OR m.key IS NULL THEN c.id ELSE m.key || ' ' || c.tool_use_id END) GROUP BY tool, path",
         (json.dumps([part.id for part in parts]),),
     ).fetchall()

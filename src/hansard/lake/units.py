@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from hansard.clients import CLAUDE_CODE, client_of
+from hansard.clients import client_of
 from hansard.lake.histories import stamp
 from hansard.sources.roots import FileKind
 
@@ -131,9 +131,10 @@ class Division:
 
 
 def _described(name: str, root: Root, found: Found) -> _File:
-    if root.client != CLAUDE_CODE:  # their databases and lists are of all sessions
+    client = client_of(root.client)
+    if not client.sessions_own_files:
         return _File(name, found, "", "", is_shared=False, group=f"root {name}")
-    info = client_of(root.client).path_info(found.path)
+    info = client.path_info(found.path)
     is_shared = found.kind is FileKind.HISTORY
     return _File(name, found, info.session_id or info.stem, info.project_dir, is_shared=is_shared, group="")
 

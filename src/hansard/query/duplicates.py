@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from hansard.clients.programs import UNIQUE_CALL_IDS
 from hansard.clients.usage import REPEATED_LINE
 from hansard.query.reader import Reader
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
@@ -139,7 +140,7 @@ def _find(reader: Reader) -> list[int]:
     groups: dict[tuple[str, str | None], list[Any]] = {}
     for row in reader.rows(_REPEATED):
         # API ids are unique; gateways restart the numbering of calls with each message.
-        is_unique = row[1].startswith(("toolu_", "srvtoolu_"))
+        is_unique = row[1].startswith(UNIQUE_CALL_IDS)
         groups.setdefault((row[1], None if is_unique else row[2]), []).append(row)
     repeated = [group for group in groups.values() if len(group) > 1]
     if not repeated:

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from hansard.clients.programs import WORKTREES, WORKTREES_PATTERN
 from hansard.errors import UsageError
 from hansard.index.tokens import fold, searchable
 from hansard.model.sessions import Related, Session
@@ -47,7 +48,7 @@ _WEEK = 7 * 86_400_000
 _NOTHING_SPECIAL = 0.2  # the weight of a file that four fifths of the project's sessions touch
 _SHOWN = 5
 
-_WORKTREE = re.compile(r"([/\\])\.claude[/\\]worktrees[/\\][^/\\]+(?=[/\\])")
+_WORKTREE = re.compile(rf"([/\\]){WORKTREES_PATTERN}[/\\][^/\\]+(?=[/\\])")
 _MAIN_BRANCHES = frozenset({"", "main", "master", "HEAD"})
 # Lowercase everything, replace all but letters and digits by spaces; keep line breaks.
 _WORD_BYTES = bytes(
@@ -234,7 +235,7 @@ def _in_worktrees(reader: Reader, project: str, own: dict[str, float]) -> dict[s
     """Which sessions touched the same files in worktrees of the project."""
     found: dict[str, dict[str, float]] = defaultdict(dict)
     separator = "\\" if "\\" in project else "/"
-    beginning = separator.join((project, ".claude", "worktrees", ""))
+    beginning = separator.join((project, *WORKTREES, ""))
     rows = reader.rows(
         "SELECT path, session_id, changes FROM session_files WHERE path >= ? AND path < ? LIMIT 20000",
         (beginning, beginning[:-1] + chr(ord(separator) + 1)),

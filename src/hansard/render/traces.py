@@ -28,17 +28,14 @@ NOT_INCLUDED = (
     "of clients whose logs the hub does not know: subagents, pictures, usage and cost",
     "notes, tags and pins",
 )
-_RAW = {"claude-code": True, "codex": False, "pi": False}
-"""Clients whose logs the hub knows, and whether the lines of subagents may follow in the same file, as older clients wrote them."""
 
 
 def lines(thread: Thread) -> Iterator[bytes]:
     """The lines of one session, redacted if the thread is."""
-    client = thread.session.client
-    if client not in _RAW:
+    if not thread.trace_lines:
         yield from _simple(thread)
         return
-    others = [thread.of(agent.agent_id) for agent in thread.agents] if _RAW[client] else []
+    others = [thread.of(agent.agent_id) for agent in thread.agents] if thread.trace_lines == "all" else []
     written: set[int] = set()  # transcripts: that of an old client's session has its subagents too
     for one in [thread, *others]:
         if one.has_log and one.transcript not in written:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from hansard.clients import CLAUDE_CODE, client_of
+from hansard.clients import client_of
 from hansard.errors import NotFound
 from hansard.model.freeing import FILE, Freed, FreeItem, FreePlan, NotStored
 from hansard.query.forgetting import find_project
@@ -83,7 +83,7 @@ class ClientFile(NamedTuple):
 
 
 def list_files(reader: Reader, record: Record, roots: Iterable[Root], home: str, state: str = LIVE) -> list[ClientFile]:
-    """The files of Claude Code's folders that are in a state; databases of other clients, and imports, are never freed."""
+    """The files of the clients' folders that are in a state."""
     ids = {row.path: row.id for row in record.roots()}
     sessions = {
         (root, path): (session_id, project or "")
@@ -93,9 +93,7 @@ def list_files(reader: Reader, record: Record, roots: Iterable[Root], home: str,
     }
     projects: dict[str, str] = dict(reader.rows("SELECT session_id, project FROM sessions"))
     found = []
-    for root in roots:
-        if root.client != CLAUDE_CODE or root.config is None or path_inside(home, root.path) is not None:
-            continue
+    for root in _freeable(roots, home):
         info_of = client_of(root.client).path_info
         for known in record.known(ids[root.path]).values() if root.path in ids else ():
             if known.state != state or known.offset is None:
@@ -107,6 +105,17 @@ def list_files(reader: Reader, record: Record, roots: Iterable[Root], home: str,
                 kind = FILE  # of a folder that the client reserves
             found.append(ClientFile(root, known, kind, session_id, project or projects.get(session_id, "")))
     return found
+
+
+def _freeable(roots: Iterable[Root], home: str) -> Iterator[Root]:
+    """The clients' own folders, as far as their files belong to sessions; databases and imports are never freed."""
+    for root in roots:
+        if (
+            root.config is not None
+            and path_inside(home, root.path) is None
+            and client_of(root.client).sessions_own_files
+        ):
+            yield root
 
 
 class Selection(NamedTuple):
@@ -261,14 +270,12 @@ def plan_undo_free(reader: Reader, record: Record, request: FreeRequest, locatio
 
 
 def _not_stored(roots: Iterable[Root], home: str) -> Iterator[NotStored]:
-    """Entries of Claude Code's folders that no sync reads, the largest first."""
+    """Entries of the clients' folders that no sync reads, the largest first."""
     found: list[NotStored] = []
-    for root in roots:
-        if root.client != CLAUDE_CODE or root.config is None or path_inside(home, root.path) is not None:
-            continue
+    for root in _freeable(roots, home):
         read = {name for name, folder in root.layout.folders.items() if folder.kinds - root.skipped or folder.folders}
         read |= {name for name, kind in root.layout.files.items() if kind not in root.skipped}
-        with os.scandir(root.config) as entries:
+        with os.scandir(root.config or root.path) as entries:
             found += [NotStored(entry.path, _size(entry)) for entry in entries if entry.name not in read]
     yield from sorted((item for item in found if item.bytes), key=lambda item: (-item.bytes, item.path))
 

@@ -6,8 +6,8 @@ session that several machines have, the rows of the machine with the most of it 
 
 from __future__ import annotations
 
+from hansard.clients import CALLS_HAVE_MESSAGES
 from hansard.index.schema import QUARTER, recorded_sum
-from hansard.model.tools import CLAUDE_CODE
 from hansard.sql.merging import (
     NO_USAGE,
     RATE_OF_LINE,
@@ -120,7 +120,7 @@ FROM (
         SELECT x.*, m.label, m.owner FROM pushed_tool_calls x JOIN machines m ON m.id = x.machine
         JOIN session_homes h ON h.session_id = x.session_id AND h.machine_id = x.machine
     ) c JOIN pushed_transcripts t ON t.machine = c.machine AND t.transcript = c.transcript
-    WHERE c.message_key IS NULL AND t.is_current AND t.client <> '{CLAUDE_CODE}' AND NOT c.is_copy
+    WHERE c.message_key IS NULL AND t.is_current AND t.client NOT IN ({", ".join(map(repr, sorted(CALLS_HAVE_MESSAGES)))}) AND NOT c.is_copy
 ) x LEFT JOIN (SELECT model, min(id) AS id FROM current_rates GROUP BY model) r ON r.model = x.model"""
 
 _USED = """

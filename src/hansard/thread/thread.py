@@ -132,6 +132,11 @@ class Thread:
         return client_of(row[0]).speaker
 
     @property
+    def trace_lines(self) -> str:
+        """Which lines of the session's client the Hugging Face hub reads as they are."""
+        return client_of(self.session.client).trace_lines
+
+    @property
     def path(self) -> str:
         return self._source.path
 

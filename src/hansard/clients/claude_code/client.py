@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from hansard.clients import CLAUDE_CODE
 from hansard.clients.claude_code.layout import LAYOUT
@@ -40,6 +40,10 @@ class ClaudeCode:
     cleans_by_records = False
     is_usage_first = False
     calls_have_messages = True
+    sessions_own_files = True
+    trace_lines: Literal["", "session", "all"] = (
+        "all"  # older versions wrote those of subagents into the session's file
+    )
 
     def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:
         """CLAUDE_CONFIG_DIR, else the usual places that exist; and what the desktop app keeps."""
