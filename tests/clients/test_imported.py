@@ -19,6 +19,7 @@ from hansard.clients.imported import ImportedClient, file_name
 from hansard.errors import SourceUnreadable
 from hansard.sync import importing
 from hansard.sync.importing import import_file
+from tests.clients.aider import history as aider
 from tests.clients.chatgpt import history as chatgpt
 from tests.clients.claude_ai import history as claude_ai
 from tests.clients.folding import count, expectations, fold_bytes, spent
@@ -358,3 +359,48 @@ def test_the_model_that_settings_or_logs_name(name: str, model: str, tmp_path: P
     with hansard.open(tmp_path / "home", [root]) as h:
         h.sync()
         assert h.session(HISTORIES[name].session).models == (model,)
+
+
+def test_aider_says_where_and_when_in_the_files_beside_its_chat(tmp_path: Path) -> None:
+    project = tmp_path / "harbour"
+    project.mkdir()
+    chat = project / ".aider.chat.history.md"
+    chat.write_text(
+        aider.CHAT
+        + "# aider chat started at 2026-03-02 10:00:00\n\n> Git working dir: /srv/dyke\n\n#### Later?  \n\nNo.\n"
+    )
+    typed = "\n# 2026-03-01 09:00:07.250000\n+When is high water in Emden?\n+And low water?\n"
+    asked = "\n# 2026-03-01 09:05:00.000000\n+/tokens\n\n# 2026-03-01 09:06:00.500000\n+/ask Which port?\n"
+    twice = "\n# 2026-03-02 10:00:01.000000\n+Later?\n\n# 2026-03-02 10:00:01.000070\n+Later?\n"
+    (project / ".aider.input.history").write_text(f"\n# 2026-02-01 00:00:00.000000\n+/exit\n{typed}{asked}{twice}")
+    home = tmp_path / "home"
+    (report,) = import_file(str(home), str(chat))
+    assert (report.client, report.conversations, report.written) == ("aider", 2, 2)
+    assert import_file(str(home), str(chat))[0].written == 0
+    with hansard.open(home, [str(home / "imports" / "aider")]) as h:
+        h.sync()
+        assert not h.doctor().issues
+        second, first = h.sessions(limit=None).sessions
+        assert (first.cwd, second.cwd) == (str(project), "/srv/dyke")
+        said = [
+            (entry.at, entry.kind)
+            for entry in h.read(first.session_id).entries()
+            if entry.kind in ("prompt", "command")
+        ]
+        assert [(f"{at:%H:%M:%S.%f}", kind) for at, kind in said if at is not None] == [
+            ("09:00:07.250000", "prompt"),
+            ("09:05:00.000000", "command"),
+            ("09:06:00.500000", "prompt"),
+        ]
+        assert [entry.at.second for entry in h.read(second.session_id).entries() if entry.at is not None] == [1, 1]
+    first_file, _ = sorted((home / "imports" / "aider" / "aider-conversations").iterdir())
+    assert first_file.read_text() == f"{typed}{asked}\n{aider.CHAT}".lstrip("\n")
+
+
+def test_a_copy_of_a_chat_says_nothing_of_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "chat.md").write_text(aider.CHAT)
+    (tmp_path / ".aider.input.history").write_text("\n# 2026-03-01 09:00:07.250000\n+/tokens\n")
+    import_file(str(tmp_path / "home"), str(tmp_path / "chat.md"))
+    (kept,) = (tmp_path / "home" / "imports" / "aider").rglob("*.md")
+    assert kept.read_text() == aider.CHAT
+    assert not [*(tmp_path / "home").rglob("*.txt")]

@@ -12,7 +12,7 @@ import msgspec
 from hansard.clients.documents import DocumentLines, list_start
 from hansard.clients.generic import GenericClient
 from hansard.clients.objects import Objects
-from hansard.clients.protocol import PathInfo
+from hansard.clients.protocol import PathInfo, SideContent
 from hansard.clients.state import digest
 from hansard.clients.values import milliseconds
 from hansard.sources.roots import NOT_KEPT, FileKind, Layout, LayoutFolder, Root
@@ -43,7 +43,9 @@ class ImportedClient(GenericClient):
             log=FileKind.MAIN, suffixes={".json": FileKind.MAIN, ".md": FileKind.MAIN}, deeper=NOT_KEPT
         )
         earlier = LayoutFolder(rest=FileKind.OTHER, deeper=NOT_KEPT)
-        self.layout = Layout(main=self.folder, folders={self.folder: folder, self.earlier: earlier})
+        places = LayoutFolder(suffixes={".txt": FileKind.PROJECT}, deeper=NOT_KEPT)
+        folders = {self.folder: folder, self.earlier: earlier, self.places: places}
+        self.layout = Layout(main=self.folder, folders=folders)
 
     @property
     def folder(self) -> str:
@@ -54,6 +56,21 @@ class ImportedClient(GenericClient):
     def earlier(self) -> str:
         """The folder of earlier states of the conversations."""
         return f"{self.name}-earlier"
+
+    @property
+    def places(self) -> str:
+        """The folder with the working directories of conversations that do not name theirs."""
+        return f"{self.name}-folders"
+
+    def folder_of(self, name: str) -> str:  # noqa: ARG002
+        """The working directory of the conversations in a file, where its place says it."""
+        return ""
+
+    def side_file(self, kind: str, path: str, data: bytes) -> SideContent:
+        """The working directory of a conversation."""
+        if kind != FileKind.PROJECT:
+            return SideContent()
+        return SideContent(folders={path.rpartition("/")[2].removesuffix(".txt"): data.decode("utf-8", "replace")})
 
     def is_newer(self, content: bytes, known: bytes) -> bool:
         """Whether of two states of a conversation the first is the newer one: by its time, else because it is not shorter."""

@@ -68,7 +68,7 @@ def import_file(home: str, path: str, client: str = "") -> list[ImportReport]:
             for conversation, content in known.parts(name, data):
                 if chosen not in folders:
                     folders[chosen] = _Folder(home, known)
-                folders[chosen].keep(conversation, content)
+                folders[chosen].keep(conversation, content, known.folder_of(name))
                 is_found = True
             if is_found:
                 break
@@ -90,15 +90,19 @@ class _Folder:
         self._client = client
         self._folder = os.path.join(home, "imports", client.name, client.folder)
         self._earlier = os.path.join(home, "imports", client.name, client.earlier)
+        self._places = os.path.join(home, "imports", client.name, client.places)
         make_private_folder(self._folder)
         # A file system may not tell upper from lower case.
         self._names = {name.lower(): name for name in os.listdir(self._folder)}
         self.conversations = self.written = 0
 
-    def keep(self, conversation: str, content: bytes) -> None:
-        """Write a conversation, unless it exists; of two states of one, the other is stored beside it."""
+    def keep(self, conversation: str, content: bytes, folder: str = "") -> None:
+        """Write a conversation and its working directory, unless it exists; of two states of one, the other is stored beside it."""
         self.conversations += 1
         self.written += self._keep(conversation, content)
+        if folder:
+            make_private_folder(self._places)
+            write_private(os.path.join(self._places, f"{file_name(conversation)}.txt"), os.fsencode(folder))
 
     def _keep(self, conversation: str, content: bytes) -> bool:
         stem = file_name(conversation)

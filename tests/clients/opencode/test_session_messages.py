@@ -60,7 +60,14 @@ class Second:
         self.db.execute("INSERT OR REPLACE INTO session_message VALUES (?, ?, ?, ?, ?, ?, ?)", values)
 
     def answer(self, session: str, seq: int, moment: int, *content: dict[str, Any], **more: Any) -> None:
-        data = {"agent": "build", "model": MODEL, "content": content, "tokens": USED, "cost": 0.25, "finish": "stop"}
+        data: dict[str, Any] = {
+            "agent": "build",
+            "model": MODEL,
+            "content": content,
+            "tokens": USED,
+            "cost": 0.25,
+            "finish": "stop",
+        }
         self.row(
             session,
             "assistant",
@@ -205,7 +212,7 @@ def test_what_grows_is_stored_when_it_is_complete(root: Path) -> None:
     with closing(Second(root / "opencode.db")) as database:
         database.session(SESSION, "Tides")
         database.row(SESSION, "user", 0, BEGAN, text="When?")
-        open_row = {"agent": "build", "model": MODEL, "content": [text("At")]}
+        open_row: dict[str, Any] = {"agent": "build", "model": MODEL, "content": [text("At")]}
         database.row(SESSION, "assistant", 1, BEGAN + 10, **open_row)
         database.db.execute("UPDATE session_message SET time_updated = unixepoch() * 1000")
         with opened(root) as h:

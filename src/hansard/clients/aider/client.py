@@ -1,7 +1,12 @@
-"""Chats of Aider: runs in a Markdown file, of which `#### ` marks prompts and `> ` what the program printed."""
+"""Chats of Aider: runs in a Markdown file, of which `#### ` marks prompts and `> ` what the program printed.
+
+The file has no times but that of the start of a run. `.aider.input.history` beside it has one for each prompt: what was typed during
+a run is stored before the run. Both files are in the directory that Aider works in, which neither names.
+"""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -26,17 +31,22 @@ _TOKENS = lazy_compile(
 _COST = lazy_compile(r"Cost: \$([\d.]+) message")
 _EDIT = lazy_compile(r"Applied edit to (.+)")
 _MODEL = lazy_compile(r"(?:Main )?[Mm]odel: (\S+)(?: with .*)?")
+_TYPED = lazy_compile(rb"(?m)^# (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+)\r?$")
+_CHAT = ".aider.chat.history.md"
+_FOLDER = "Git working dir: "
+_MOST_TYPED = 64 << 20  # bytes
 _FENCES = (b"```", b"~~~")
 _SCALE = {"k": 1_000, "M": 1_000_000}
 _ASKING = ("/ask ", "/code ", "/architect ")
 
 
 class Memory(Struct, gc=False, omit_defaults=True):
-    """The model, the last record, and how many there were."""
+    """What is known of the run so far."""
 
     model: str = ""
-    start: int | None = None
-    count: int = 0
+    at: int | None = None  # the time of the last prompt that has one, or of the start
+    count: int = 0  # of records
+    typed: list[tuple[str, int]] = []  # the digests and times of prompts to come
 
 
 class Aider(ImportedClient):
@@ -46,20 +56,27 @@ class Aider(ImportedClient):
     speaker = "Aider"
     suffix = ".md"
     memory = Memory
-    known_kinds = frozenset({"run", "output"})
+    known_kinds = frozenset({"run", "output", "typed"})
     tools: Mapping[str, ToolKind] = {"edit": "edit"}
 
-    def parts(self, name: str, data: bytes) -> Iterator[tuple[str, bytes]]:  # noqa: ARG002
-        """Each run; only the first line of a run has a time, so it is named by that and by its beginning."""
+    def parts(self, name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
+        """Each run, after what was typed during it; only the first line of a run has a time, so it is named by that and by its beginning."""
+        typed = _typed_beside(name)
         starts = [(found.start(), found[1].decode()) for found in _RUN.finditer(data)]
         for number, (start, time) in enumerate(starts):
-            end = starts[number + 1][0] if number + 1 < len(starts) else len(data)
+            end, until = starts[number + 1] if number + 1 < len(starts) else (len(data), "a")
             first = data[start : start + 400].decode("utf-8", "replace")
-            yield f"{time.replace(' ', 'T').replace(':', '-')}-{digest(first)[:8]}", data[start:end]
+            before = b"".join(entry for at, entry in typed if time <= at < until)
+            yield f"{time.replace(' ', 'T').replace(':', '-')}-{digest(first)[:8]}", before + data[start:end]
+
+    def folder_of(self, name: str) -> str:
+        """The directory that Aider worked in, if the file is still where it was written."""
+        return os.path.dirname(name) if os.path.isabs(name) and os.path.basename(name) == _CHAT else ""
 
     def path_info(self, path: str) -> PathInfo:
         """A file is named after its run."""
-        return PathInfo(path.rpartition("/")[2].removesuffix(".md"))
+        name = path.rpartition("/")[2].removesuffix(".md")
+        return PathInfo(name, project_dir=name)
 
     def lines(self, pieces: Iterable[bytes], start: int) -> Lines:
         """Lines of the same kind, together."""
@@ -71,7 +88,7 @@ class Aider(ImportedClient):
         record = _record(text, memory)
         if record.kind in ("user", "assistant"):
             memory.count += 1
-            record.uuid, record.ts = f"part-{memory.count}", memory.start
+            record.uuid, record.ts = f"part-{memory.count}", memory.at
             record.parent_uuid = f"part-{memory.count - 1}" if memory.count > 1 else ""
         yield record
 
@@ -88,7 +105,7 @@ class _ChatLines(Lines):
         kind, is_fenced = "", False
         for line in data.splitlines(keepends=True):
             if line.strip():
-                now = "reply" if is_fenced else _kind(line)
+                now = "reply" if is_fenced else _kind(line, kind)
                 if now == "reply" and line.lstrip().startswith(_FENCES):
                     is_fenced = not is_fenced
                 if now != kind:
@@ -104,11 +121,31 @@ class _ChatLines(Lines):
         return 0
 
 
-def _kind(line: bytes) -> str:
+def _typed_beside(name: str) -> list[tuple[str, bytes]]:
+    """The entries of the history of typed lines beside a chat: the time and the bytes of each."""
+    if not os.path.isabs(name) or os.path.basename(name) != _CHAT:
+        return []
+    try:
+        with open(os.path.join(os.path.dirname(name), ".aider.input.history"), "rb") as file:
+            data = file.read(_MOST_TYPED)
+    except OSError:
+        return []
+    starts = [(found.start(), found[1].decode()) for found in _TYPED.finditer(data)]
+    ends = [start for start, _ in starts[1:]] + [len(data)]
+    return [(time, data[start:end]) for (start, time), end in zip(starts, ends, strict=True)]
+
+
+def _kind(line: bytes, kind: str) -> str:
+    """What a line is that follows one of a kind."""
     if line.startswith(b"#### "):
         return "prompt"
     if line.startswith(b"> "):
         return "output"
+    if not kind or kind.startswith("typed"):  # before the run
+        if _TYPED.match(line):
+            return f"typed {line!r}"
+        if line.startswith(b"+"):
+            return kind
     return "run" if _RUN.match(line) else "reply"
 
 
@@ -118,22 +155,38 @@ def _record(text: str, memory: Memory) -> Record:
         first, _, rest = said.partition("\n")
         if first.startswith(_ASKING) and rest.strip() == first.partition(" ")[2].strip():
             said = first  # the program repeats what is asked that way
+        _take_time(said, memory)
         is_command = said.startswith(("/", "!")) and not said.startswith(_ASKING)
         return Record("user", "command" if is_command else "prompt", blocks=[Block(TEXT, said)])
     if text.startswith("> "):
         return _output([line.removeprefix(">").strip() for line in text.split("\n")], memory)
     if found := _RUN.match(text.encode()):
-        memory.start = milliseconds(found[1].decode())
-        return Record("run", ts=memory.start)
+        memory.at = milliseconds(found[1].decode())
+        return Record("run", ts=memory.at)
+    if found := _TYPED.match(text.encode()):
+        said = "\n".join(line.removeprefix("+").strip() for line in text.split("\n")[1:]).strip()
+        memory.typed.append((digest(said), milliseconds(found[1].decode()) or 0))
+        return Record("typed")
     return Record("assistant", blocks=[Block(TEXT, text.strip())], model=memory.model)
+
+
+def _take_time(said: str, memory: Memory) -> None:
+    """Take the time of a prompt from what was typed since the one before; what a prompt of the command line gave is there twice."""
+    for number, (mark, at) in enumerate(memory.typed):
+        if mark == digest(said):
+            memory.at = at
+            del memory.typed[: number + 1]
+            return
 
 
 def _output(lines: list[str], memory: Memory) -> Record:
     """What the program printed: its version and model, edits that it made, and the tokens of an answer."""
-    record = Record("output", ts=memory.start)
+    record = Record("output", ts=memory.at)
     for line in lines:
         if line.startswith("Aider v"):
             record.version = line.removeprefix("Aider v")
+        elif line.startswith(_FOLDER):
+            record.cwd = line.removeprefix(_FOLDER)
         elif found := _MODEL.fullmatch(line):
             memory.model = found[1]
         elif found := _EDIT.match(line):
