@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hansard.clients import WRITABLE, writer_of
 from hansard.clients.claude_code.layout import encode_project
 from hansard.clients.protocol import Said
-from hansard.clients.writers import WRITABLE, writer_of
 from hansard.guard.passages import estimate_tokens
 from hansard.model.time import moment_at
 from tests.changes.trees import tree

@@ -44,7 +44,6 @@ NAMING = {
     "clients/__init__.py": "where each client's histories are",
     "clients/elsewhere.py": "where histories are that are not read",
     "clients/programs.py": "the command lines and files that `audit` knows",
-    "clients/writers.py": "the clients in which sessions can be written",
     "audit/rules/table.py": "examples in the description of a rule",
     "config/__init__.py": "examples, and where Claude Code keeps its history by default",
     "export/formats.py": "ATIF, a format before it is a client",

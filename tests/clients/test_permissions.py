@@ -9,7 +9,7 @@ import pytest
 
 from hansard.clients import BUILT_IN, client_of
 from hansard.clients.codex.client import Codex
-from hansard.clients.qwen.client import QwenCode
+from hansard.clients.qwen import QwenCode
 from tests.clients.folding import fold_bytes
 
 

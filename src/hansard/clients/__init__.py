@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
     from importlib.metadata import EntryPoint
 
-    from hansard.clients.protocol import Client
+    from hansard.clients.protocol import Client, SessionWriter
 
 GROUP = "hansard.clients"
 _LONGEST = 1 << 16  # bytes of a package's entry points; larger buffers cost a system call each
@@ -29,12 +29,14 @@ __all__ = [
     "EDITORS",
     "GROUP",
     "IMPORTED",
+    "WRITABLE",
     "BuiltIn",
     "all_clients",
     "client_of",
     "likely_clients",
     "places_of",
     "usual_clients",
+    "writer_of",
 ]
 
 
@@ -105,7 +107,7 @@ BUILT_IN: dict[str, BuiltIn] = {
         ("sessions/rollout-*", "sessions/20*", "archived_sessions/rollout-*"),
     ),
     "crush": BuiltIn(
-        "hansard.clients.crush.client:Crush",
+        "hansard.clients.crush:Crush",
         ("~/.local/share/crush", "$XDG_DATA_HOME/crush", "$LOCALAPPDATA/crush", "$CRUSH_GLOBAL_DATA"),
         ("crush.db",),
     ),
@@ -122,7 +124,7 @@ BUILT_IN: dict[str, BuiltIn] = {
         ("globalStorage/state.vscdb", "workspaceStorage", "state.vscdb", "argv.json", "extensions", "chats"),
     ),
     "goose": BuiltIn(
-        "hansard.clients.goose.client:Goose",
+        "hansard.clients.goose:Goose",
         (
             "~/.local/share/goose/sessions",
             "$XDG_DATA_HOME/goose/sessions",
@@ -169,12 +171,12 @@ BUILT_IN: dict[str, BuiltIn] = {
         "hansard.clients.gemini.client:GeminiCli", ("$GEMINI_CLI_HOME/.gemini/tmp", "~/.gemini/tmp"), ("tmp/*/chats",)
     ),
     "qwen": BuiltIn(
-        "hansard.clients.qwen.client:QwenCode",
+        "hansard.clients.qwen:QwenCode",
         ("$QWEN_RUNTIME_DIR/projects", "$QWEN_HOME/projects", "~/.qwen/projects"),
         ("projects/*/chats", "tmp/*/chats"),
     ),
     "zed": BuiltIn(
-        "hansard.clients.zed.client:Zed",
+        "hansard.clients.zed:Zed",
         (
             "~/.local/share/zed/threads",
             "$XDG_DATA_HOME/zed/threads",
@@ -186,13 +188,13 @@ BUILT_IN: dict[str, BuiltIn] = {
 }
 """By name; Claude Code, which everything else is measured by, is not among them."""
 IMPORTED = {
-    "atif": "hansard.clients.atif.client:Atif",
-    "chatgpt": "hansard.clients.chatgpt.client:ChatGPT",
-    "claude-ai": "hansard.clients.claude_ai.client:ClaudeAi",
-    "amp": "hansard.clients.amp.client:Amp",
-    "continue": "hansard.clients.continue_dev.client:Continue",
-    "droid": "hansard.clients.droid.client:Droid",
-    "aider": "hansard.clients.aider.client:Aider",
+    "atif": "hansard.clients.atif:Atif",
+    "chatgpt": "hansard.clients.chatgpt:ChatGPT",
+    "claude-ai": "hansard.clients.claude_ai:ClaudeAi",
+    "amp": "hansard.clients.amp:Amp",
+    "continue": "hansard.clients.continue_dev:Continue",
+    "droid": "hansard.clients.droid:Droid",
+    "aider": "hansard.clients.aider:Aider",
     "copilot-chat": BUILT_IN["copilot-chat"].target,
 }
 """Clients whose conversations can be imported: of most of them a root is a folder that `hansard import` made."""
@@ -203,6 +205,10 @@ BUILT_IN |= {
 
 CALLS_HAVE_MESSAGES = frozenset({CLAUDE_CODE})
 """The built-in clients with the trait `calls_have_messages`, for SQL that is written before a client is known."""
+
+
+WRITABLE = (CLAUDE_CODE, "codex")
+"""The clients in which Hansard can write new sessions, for them to resume."""
 
 
 def places_of(places: Iterable[str], environ: Mapping[str, str], home: str) -> Iterator[str]:
@@ -252,6 +258,16 @@ def client_of(name: str) -> Client:
         if entry_point.name == name:
             return _load(entry_point)
     raise UsageError(f"unknown client {name}: install the package that reads its histories again")
+
+
+def writer_of(client: str) -> SessionWriter | None:
+    """What writes sessions of a client; None if nothing does."""
+    if client not in WRITABLE:
+        return None
+    from importlib import import_module
+
+    made: SessionWriter = import_module(f"hansard.clients.{client.replace('-', '_')}.writer").Writer()
+    return made
 
 
 def _load(entry_point: EntryPoint) -> Client:

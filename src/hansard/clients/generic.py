@@ -13,33 +13,25 @@ import msgspec
 from msgspec import Struct
 
 from hansard.clients.entries import (
-    Answered,
-    Called,
     Change,
     Content,
     Hunk,
-    Part,
-    Readable,
     Replacement,
-    Said,
-    Skipped,
-    read_lines,
 )
-from hansard.clients.lines import Issue, Lines, ParsedLine, fit, length_of, unfinished
-from hansard.clients.protocol import NEVER_DELETED, LateTool, ListedSession, PathInfo, SideContent
-from hansard.clients.state import MAX_OPEN_CALLS, NAME_LENGTH, digest
-from hansard.clients.texts import RecordTexts, Text, leaf_strings, without_base64
+from hansard.clients.lines import Issue, Lines, ParsedLine, fit, length_of
+from hansard.clients.protocol import NEVER_DELETED, ListedSession, PathInfo, SideContent
+from hansard.clients.state import NAME_LENGTH
 from hansard.clients.tools import ToolUse
 from hansard.clients.usage import Answer, Stated, dated, token_count
-from hansard.model.time import from_milliseconds
 from hansard.model.tools import mcp_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from hansard.clients.generic_fold import GenericFold
+    from hansard.clients.generic_fold import GenericEntries, GenericFold, GenericTexts
     from hansard.clients.protocol import Running, SeenMessage
     from hansard.clients.state import State
+    from hansard.clients.texts import RecordTexts
     from hansard.clients.tools import ToolInput
     from hansard.model.permissions import PermissionFact
     from hansard.model.tools import ToolKind
@@ -49,13 +41,6 @@ TEXT, THINKING, CALL, RESULT, IMAGE = "text", "thinking", "tool_use", "tool_resu
 FILE = "file_change"
 """The kind of the blocks after a call that changes several files: one for each of them."""
 PROMPT_KINDS = {"prompt": "prompt", "command": "command", "bash": "command"}
-_SHOWN = {
-    "instruction": "prompt",
-    **{
-        name: name
-        for name in ("prompt", "command", "bash", "error", "compaction", "summary", "notification", "interruption")
-    },
-}
 NOTHING = ""
 """The kind of a block that an earlier line had already: it is passed over, and the blocks after it keep their numbers."""
 _MOST_TIME = 1 << 53
@@ -268,14 +253,20 @@ class GenericClient:
 
     def text_fold(self, kind: str, kept: bytes) -> GenericTexts:
         """The fold of a transcript into texts."""
+        from hansard.clients.generic_fold import GenericTexts
+
         return GenericTexts(self, kept, is_agent=kind == "agent")
 
     def texts(self, line: bytes, offset: int, *, is_aside: bool) -> list[RecordTexts]:
         """The texts of a line by itself."""
+        from hansard.clients.generic_fold import GenericTexts
+
         return GenericTexts(self, b"", is_agent=is_aside).take(line, offset) or []
 
     def entry_reader(self, *, is_agent: bool) -> GenericEntries:
         """What reads a transcript for a reader."""
+        from hansard.clients.generic_fold import GenericEntries
+
         return GenericEntries(self, is_agent=is_agent)
 
     def pictures(self, line: bytes, tool_use_id: str | None) -> Iterable[tuple[str, str]]:
@@ -440,164 +431,6 @@ def stated(
             ),
         )
     ]
-
-
-class _TextState(Struct, gc=False, omit_defaults=True):
-    calls: dict[str, str] = {}  # tool calls without a result so far: id -> tool
-    title: str = ""  # digest of the last one
-    memory: Any = None
-
-
-class GenericTexts:
-    """Gives the texts of records."""
-
-    late_tools: Sequence[LateTool] = ()
-
-    def __init__(self, client: GenericClient, kept: bytes, *, is_agent: bool) -> None:
-        self._client, self._is_agent = client, is_agent
-        self._kept = msgspec.msgpack.decode(kept, type=_TextState) if kept else _TextState()
-        self._kept.memory = client.recall(self._kept.memory)
-
-    def kept(self) -> bytes:
-        """What the next fold of this transcript goes on from."""
-        return msgspec.msgpack.encode(self._kept)
-
-    def take(self, line: bytes, offset: int) -> list[RecordTexts] | None:
-        """The texts of the next line, None where it has no record."""
-        return self._of(self._client.items(line, offset, self._kept.memory)) or None
-
-    def take_rest(self, rest: bytes, offset: int) -> list[RecordTexts]:
-        """The texts of what follows the last line and is not finished yet."""
-        return self._of(unfinished(rest, offset, partial(self._client.items, memory=self._kept.memory)))
-
-    def _of(self, found: Iterable[ParsedLine | Issue]) -> list[RecordTexts]:
-        return [
-            RecordTexts(item.offset, item.body.is_aside or self._is_agent, list(self._texts(item.body)))
-            for item in found
-            if isinstance(item, ParsedLine)
-        ]
-
-    def _texts(self, record: Record) -> Iterator[Text]:
-        is_error = record.role == "error"
-        for number, block in enumerate(record.blocks):
-            if block.kind == TEXT and block.text:
-                is_reply = record.kind == "assistant" or block.is_reply
-                kind = "reply" if is_reply else PROMPT_KINDS.get(record.role, "note")
-                yield Text(number, kind, block.text, is_error=is_error)
-            elif block.kind == THINKING and block.text:
-                yield Text(number, "thinking", block.text)
-            elif block.kind == CALL:
-                if block.call_id and len(self._kept.calls) < MAX_OPEN_CALLS:
-                    self._kept.calls[block.call_id[:NAME_LENGTH]] = block.tool[:NAME_LENGTH]
-                given: list[str] = []
-                leaf_strings(block.input, given)
-                yield Text(number, "call", without_base64("\n".join(given)), block.tool[:NAME_LENGTH])
-            elif block.kind == RESULT and block.text:
-                tool = self._kept.calls.pop(block.call_id[:NAME_LENGTH], "")
-                yield Text(number, "result", without_base64(block.text), tool, block.is_error)
-        if record.title and digest(record.title) != self._kept.title:
-            self._kept.title = digest(record.title)
-            yield Text(len(record.blocks), "title", record.title)
-
-
-class GenericEntries:
-    """Reads records for a reader."""
-
-    def __init__(self, client: GenericClient, *, is_agent: bool) -> None:
-        self._client, self._is_agent = client, is_agent
-
-    @property
-    def remembers(self) -> bool:
-        """Whether `records` has to know the lines before those that it reads."""
-        return self._client.remembers
-
-    def remember(self, lines: Lines, kept: bytes) -> bytes:
-        """The memory after some lines."""
-        memory = self._client.recall(msgspec.msgpack.decode(kept) if kept else None)
-        for offset, line in lines:
-            for _ in self._client.items(line, offset, memory):
-                pass
-        return msgspec.msgpack.encode(memory)
-
-    def records(
-        self,
-        lines: Lines,
-        sound: int,  # noqa: ARG002
-        *,
-        is_whole: bool,
-        kept: bytes = b"",
-    ) -> Iterator[Readable | Skipped | Issue]:
-        """The records of some lines."""
-        memory = self._client.recall(msgspec.msgpack.decode(kept) if kept else None)
-        read = partial(self._client.items, memory=memory)
-
-        def rest(line: bytes, offset: int) -> Iterable[Readable | Issue]:
-            if is_whole:
-                return self._read(unfinished(line, offset, read))
-            # Before the next record of a document are a comma and perhaps its key, which are no record.
-            return self._read(item for item in read(line, offset) if isinstance(item, ParsedLine))
-
-        return read_lines(lines, lambda _line, _offset: None, lambda line, offset: self._read(read(line, offset)), rest)
-
-    def line(self, line: bytes, offset: int) -> Iterable[Readable | Issue]:
-        """The records of one line, and what of it cannot be read."""
-        return self._read(self._client.items(line, offset))
-
-    def _read(self, found: Iterable[ParsedLine | Issue]) -> Iterator[Readable | Issue]:
-        for item in found:
-            if isinstance(item, Issue):
-                yield item
-                continue
-            record: Record = item.body
-            yield Readable(
-                item.offset,
-                item.length,
-                from_milliseconds(record.ts),
-                record.uuid or None,
-                record.is_aside and not self._is_agent,
-                record.kind in CONVERSATION,
-                partial(self._parts, record),
-                record.cwd,
-            )
-
-    def _parts(self, record: Record) -> Iterator[Part]:
-        if record.kind not in CONVERSATION:
-            yield Skipped(record.kind)
-            return
-        images = sum(block.kind == IMAGE for block in record.blocks)
-        said = "reply" if record.kind == "assistant" and record.role != "error" else _SHOWN.get(record.role, "note")
-        if images and not any(block.kind == TEXT for block in record.blocks):
-            yield Said(said, "", images=images)
-        for number, block in enumerate(record.blocks):
-            if block.kind == TEXT:
-                yield Said("reply" if block.is_reply else said, block.text, images=images, model=record.model or None)
-                images = 0
-            elif block.kind == THINKING:
-                yield Said("thinking", block.text, model=record.model or None)
-            elif block.kind in (CALL, FILE):
-                yield Called(
-                    number,
-                    block.call_id,
-                    block.tool,
-                    partial(_same, block.input),
-                    record.model or None,
-                    partial(_same, block.command),
-                    partial(_same, block.changes),
-                    block.kind == FILE,
-                )
-            elif block.kind == RESULT:
-                yield Answered(
-                    number,
-                    block.call_id,
-                    partial(_same, block.text),
-                    block.is_error,
-                    patch=partial(_same, block.patch or None),
-                    written=partial(_same, block.written),
-                )
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 __all__ = [

@@ -12,7 +12,7 @@ import msgspec
 from hansard.clients.documents import DocumentLines, list_start
 from hansard.clients.generic import GenericClient
 from hansard.clients.objects import Objects
-from hansard.clients.protocol import PathInfo, SideContent
+from hansard.clients.protocol import SideContent
 from hansard.clients.state import digest
 from hansard.clients.values import milliseconds
 from hansard.sources.roots import NOT_KEPT, FileKind, Layout, LayoutFolder, Root
@@ -101,10 +101,6 @@ class ImportedClient(GenericClient):
         if not os.path.isdir(conversations):
             return None
         return Root(real, os.path.basename(real), self.name, self.layout, conversations, real)
-
-    def path_info(self, path: str) -> PathInfo:
-        """The file is named after its conversation."""
-        return PathInfo(path.rpartition("/")[2].rpartition(".")[0])
 
     def lines(self, pieces: Iterable[bytes], start: int) -> Lines:
         """The messages of the document."""

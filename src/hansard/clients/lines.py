@@ -8,7 +8,6 @@ comes near one, except that a PDF of 32 MB makes a line of 43 MB.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +16,7 @@ import msgspec
 from hansard.lazy_regex import lazy_compile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
 MAX_LINE = 128 << 20
 """Bytes; a longer line is never in memory as a whole."""

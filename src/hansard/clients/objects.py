@@ -9,10 +9,13 @@ a stretch, so no byte is read more than twice.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from hansard.clients.lines import MAX_DEPTH, MAX_STEPS
 from hansard.lazy_regex import lazy_compile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _SPACE = rb"[ \t\r\n]*+"
 _STRING = rb'"[^"\\]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\]*+)*+"'

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -12,6 +11,9 @@ from hansard.clients.entries import Change, Content, Hunk
 from hansard.clients.generic import Block, with_files
 from hansard.clients.tools import Edit, Patch, Write
 from hansard.lazy_regex import lazy_compile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 BEGIN, END = "*** Begin Patch", "*** End Patch"
 _FILE = lazy_compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\r?$")

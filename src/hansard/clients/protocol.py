@@ -71,7 +71,7 @@ class SideContent(Struct, gc=False):
     titles: dict[str, str] = {}
     """Of sessions, by their ids, where a file lists several."""
     folders: dict[str, str] = {}
-    """Working directories of sessions, by `PathInfo.project_dir`."""
+    """Working directories of sessions, by `PathInfo.project_dir`, or by their ids where their paths have none."""
 
 
 class ListedSession(Struct, gc=False):
@@ -173,7 +173,7 @@ class Said(Struct, frozen=True):
 
 
 class SessionWriter(Protocol):
-    """Writes new sessions of a client, which then resumes them; optional, see `writers.py`. Existing sessions are never touched."""
+    """Writes new sessions of a client, which then resumes them; optional, see `writer_of`. Existing sessions are never touched."""
 
     variable: str
     """The environment variable that names the client's config directory."""

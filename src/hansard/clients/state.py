@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -10,6 +9,8 @@ import msgspec
 from hansard.model.gate import PREVIEW
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from hansard.clients.lines import Issue
     from hansard.clients.rows import IssueRow
 

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from hansard.changes.journal import journals
 from hansard.changes.plan import ChangeSet, Write
+from hansard.clients import WRITABLE, writer_of
 from hansard.clients.protocol import SessionCopier
-from hansard.clients.writers import WRITABLE, writer_of
 from hansard.errors import NotFound, UsageError
 from hansard.handoff.conversation import compose_messages, read_steps, title_of
 from hansard.model.sessions import SessionCopy

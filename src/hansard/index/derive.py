@@ -134,7 +134,7 @@ def _derive_session(db: Sql, session_id: str, parts: list[Part], moves: Mapping[
     replies = sum(state.replies + state.tool_calls for state in states)
     warmups_only = main is None and all(state.warmup for state in states)
     cwd = first.cwd or next((state.cwd for state in states if state.cwd), "")
-    cwd = cwd or project_folder(db, lead.root, lead.project_dir)
+    cwd = cwd or project_folder(db, lead.root, lead.project_dir or session_id)
     worktree_of = first.worktree_of or next((state.worktree_of for state in states if state.worktree_of), "")
     worktree_of = worktree_of or repository_of(db, cwd)
     done = _calls(db, counted)

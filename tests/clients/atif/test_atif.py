@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import hansard
-from hansard.clients.atif.lines import TrajectoryLines
+from hansard.clients.atif import TrajectoryLines
 from hansard.engine import Hansard
 from hansard.errors import UsageError
 from hansard.model.sessions import Session

@@ -14,7 +14,8 @@ import pytest
 
 import hansard
 from hansard.clients.codex.client import Codex
-from hansard.clients.codex.decode import Memory, decode
+from hansard.clients.codex.decode import decode
+from hansard.clients.codex.memory import Memory
 from hansard.clients.patches import patch_of, read_patch
 from hansard.engine import Hansard
 from hansard.git.attribution import read_note

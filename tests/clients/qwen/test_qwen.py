@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hansard.clients.generic import Record
-from hansard.clients.qwen.client import QwenCode
+from hansard.clients.qwen import QwenCode
 from tests.clients.folding import count, expectations, fold_bytes, spent
 
 CLIENT = QwenCode()

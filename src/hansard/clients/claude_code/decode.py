@@ -9,9 +9,8 @@ is beyond the limits of `clients.lines` is an issue.
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterator
 from types import UnionType
-from typing import Any, get_args, get_origin
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import msgspec
 from msgspec import Raw
@@ -31,6 +30,9 @@ from hansard.clients.lines import (
 )
 from hansard.clients.objects import Objects
 from hansard.lazy_regex import lazy_compile
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator
 
 _strict = msgspec.json.Decoder(wire.StrictEntry).decode
 _loose = msgspec.json.Decoder(wire.Entry).decode

@@ -24,7 +24,6 @@ from hansard.clients.claude_code.meaning import (
     milliseconds,
     progress_of,
     prompt_text,
-    queue_step,
     queued_says,
     raw_is_string,
     repeated_line,
@@ -35,6 +34,7 @@ from hansard.clients.claude_code.meaning import (
     user_text,
 )
 from hansard.clients.claude_code.permissions import decision_of, mode_of
+from hansard.clients.claude_code.side_records import take_side_record
 from hansard.clients.claude_code.usage import (
     CALL_BLOCKS,
     answer_key,
@@ -53,7 +53,6 @@ from hansard.clients.usage import REPEATED_LINE, SIDECHAIN, dated
 _input = msgspec.json.Decoder(wire.ToolInput).decode
 _number = msgspec.json.Decoder(wire.Number | float).decode
 _forked = msgspec.json.Decoder(wire.ForkedFrom).decode
-_worktree = msgspec.json.Decoder(wire.Worktree).decode
 _compact = msgspec.json.Decoder(wire.CompactMetadata).decode
 
 _SPAWNERS = frozenset({"Task", "Agent"})
@@ -103,36 +102,9 @@ class Fold(RowFold):
         if item.kind in wire.ENTRY_KINDS:
             self.entry(item.offset, item.length, item.body)
         else:
-            self._side_record(item)
+            take_side_record(self, item)
         if item.strange:
             self._drift(item)
-
-    def _side_record(self, item: ParsedLine) -> None:
-        state = self.state
-        body = item.body
-        state.records += 1
-        name = countable(item.kind, state.kinds)
-        state.kinds[name] = state.kinds.get(name, 0) + 1
-        if isinstance(body, wire.Bare):
-            self._session(body.session_id)
-            if isinstance(body, wire.PermissionMode) and body.mode:
-                self.note_mode(self.base + item.offset, milliseconds(body.timestamp), mode_of(body.mode), body.mode)
-        elif isinstance(body, wire.Title):
-            state.custom_title = body.custom or state.custom_title
-            state.agent_name = body.agent or state.agent_name
-            state.ai_title = body.ai or state.ai_title
-            self._session(body.session_id)
-        elif isinstance(body, wire.Summary):
-            if body.summary and body.leaf_uuid:
-                self.rows.summaries.append((self.base + item.offset, body.leaf_uuid, body.summary))
-        elif isinstance(body, wire.QueueOperation):
-            self._queue(item, body)
-        elif isinstance(body, wire.CostState):
-            self._session(body.session_id)
-            if body.model_usage:
-                state.cost_state = bytes(body.model_usage).decode("utf-8", "replace")
-        elif isinstance(body, wire.Pointer):
-            self._pointer(body)
 
     # -- conversation records
 
@@ -203,7 +175,7 @@ class Fold(RowFold):
     def _context(self, body: wire.Entry) -> None:
         state = self.state
         if body.session_id is not None or body.stream_session is not None:
-            self._session(body.session_id or body.stream_session)
+            self.note_session(body.session_id or body.stream_session)
             if body.stream_session and body.session_id and body.stream_session != body.session_id:
                 state.process_session = state.process_session or body.stream_session
         if body.cwd and not state.cwd:
@@ -215,7 +187,8 @@ class Fold(RowFold):
         if body.team_name and not state.team:
             state.team = body.team_name
 
-    def _session(self, session_id: str | None) -> None:
+    def note_session(self, session_id: str | None) -> None:
+        """Take the session that a record says it is of."""
         state = self.state
         if not session_id or session_id == state.session_id:
             return
@@ -417,26 +390,18 @@ class Fold(RowFold):
             text = prompt_text(attachment.prompt)
             meaning = queued_says(attachment, text)
             if meaning == "prompt":
-                self._queued(record_id, ts, text)
+                self.note_queued(record_id, ts, text)
                 return "prompt"
             return meaning
         if sub is not None and sub.startswith("hook_"):
             self.state.hooks += 1
         return None
 
-    def _queued(self, record_id: int, ts: int | None, text: str) -> None:
+    def note_queued(self, record_id: int, ts: int | None, text: str) -> None:
+        """Take a prompt that was typed while the model worked."""
         self.state.queued += 1
         self.state.first_prompt = self.state.first_prompt or preview(text)
         self._prompt(record_id, "queued", ts, text)
-
-    def _queue(self, item: ParsedLine, body: wire.QueueOperation) -> None:
-        state = self.state
-        self._session(body.session_id)
-        if state.began is None and not state.root_uuid:
-            state.began = milliseconds(body.timestamp)
-        text = queue_step(state.queue, body, state.version)
-        if text is not None:
-            self._queued(self.base + item.offset, milliseconds(body.timestamp), text)
 
     def _system(self, record_id: int, ts: int | None, body: wire.Entry, sub: str | None) -> None:
         state = self.state
@@ -512,17 +477,6 @@ class Fold(RowFold):
         threads[agent] = line.uuid[:NAME_LENGTH]
         if len(threads) > _MAX_PROGRESS_THREADS:
             del threads[next(iter(threads))]
-
-    def _pointer(self, body: wire.Pointer) -> None:
-        state = self.state
-        self._session(body.session_id)
-        state.continued_in = body.continued_in or state.continued_in
-        state.context_from = body.parent_session or state.context_from
-        if body.pr_url:
-            note(state.pull_requests, body.pr_url)
-        worktree = lenient(_worktree, body.worktree)
-        if worktree is not None and worktree.original_cwd:
-            state.worktree_of = worktree.original_cwd
 
     def _drift(self, item: ParsedLine) -> None:
         version = getattr(item.body, "version", None) or self.state.version

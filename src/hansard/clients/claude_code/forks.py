@@ -8,9 +8,13 @@ among them have one promptId, that of the fork's own first prompt; everywhere el
 
 from __future__ import annotations
 
-from hansard.clients.claude_code import wire
+from typing import TYPE_CHECKING
+
 from hansard.clients.claude_code.meaning import raw_is_string
 from hansard.clients.state import NAME_LENGTH, State
+
+if TYPE_CHECKING:
+    from hansard.clients.claude_code import wire
 
 
 def note_line(state: State, named_session: str, end: int, ts: int | None, body: wire.Entry) -> None:

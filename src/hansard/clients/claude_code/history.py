@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,6 +15,9 @@ from hansard.clients.rows import Rows
 from hansard.clients.state import IssueRows, State
 from hansard.clients.texts import RecordTexts, Text
 from hansard.sources.names import storable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
 
 _line = msgspec.json.Decoder(wire.HistoryLine).decode
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Raw
@@ -15,6 +14,9 @@ from hansard.clients.claude_code.decode import survivors, text_of
 from hansard.clients.lines import REFUSED, ParsedLine
 from hansard.clients.texts import leaf_strings
 from hansard.lazy_regex import lazy_compile
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SYNTHETIC = "<synthetic>"
 

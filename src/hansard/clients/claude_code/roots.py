@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from hansard.clients import CLAUDE_CODE
@@ -14,6 +13,8 @@ from hansard.sources.names import printable
 from hansard.sources.roots import Root, split_paths
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hansard.clients.protocol import Running
 
 DEFAULT_CLEANUP_DAYS = 30

@@ -5,7 +5,7 @@ Base64, signatures, twins of tool results and snapshots of prompts are not among
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -31,6 +31,9 @@ from hansard.clients.protocol import LateTool
 from hansard.clients.state import MAX_EARLY_RESULTS, MAX_OPEN_CALLS, NAME_LENGTH, digest
 from hansard.clients.texts import RecordTexts, Text, without_base64
 from hansard.lazy_regex import lazy_compile
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _COMMANDS = frozenset({"command", "bash"})
 _REMINDED = frozenset({"prompt", "result", "note", "command"})

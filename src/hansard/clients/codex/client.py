@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from hansard.clients import tools as t
-from hansard.clients.codex.decode import KNOWN, Memory, command_of, decode
+from hansard.clients.codex.decode import KNOWN, decode
+from hansard.clients.codex.items import command_of
+from hansard.clients.codex.memory import Memory
 from hansard.clients.documents import DocumentLines, first_line, is_in_document, list_start
 from hansard.clients.generic import GenericClient, Record
 from hansard.clients.lines import Lines

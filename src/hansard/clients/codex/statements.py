@@ -5,7 +5,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from hansard.clients.codex.decode import Memory, stated_usage
+from hansard.clients.codex.decode import stated_usage
+from hansard.clients.codex.memory import Memory
 from hansard.clients.lines import ParsedLine
 from hansard.clients.statements import PeerRule, Statement
 from hansard.lazy_regex import lazy_compile

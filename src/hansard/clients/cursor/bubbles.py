@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from hansard.clients.entries import Change, lines_of
 from hansard.clients.generic import CALL, RESULT, TEXT, THINKING, Block, Content, Hunk, Replacement
 from hansard.clients.tools import Edit, Query, Read, Search, Shell, ToolInput, Write, facts_of, json_of, text_of
-from hansard.model.tools import ToolKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from hansard.model.tools import ToolKind
 
 TOOLS: Mapping[str, ToolKind] = {
     "run_terminal_cmd": "shell",

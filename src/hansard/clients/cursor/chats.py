@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,8 @@ from hansard.clients.values import path_of_uri, string, whole
 from hansard.lazy_regex import lazy_compile
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hansard.sources.foreign import ForeignDatabase
 
 FOLDER, NAME, BESIDE = "chats", "store.db", "meta.json"

@@ -6,6 +6,8 @@ The tokens of an answer are recorded by versions of 2025 only; later ones write 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,19 +15,60 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hansard.clients.cursor.bubbles import TOOLS, blocks_of, call_block, result_block, tool_input
-from hansard.clients.cursor.chats import workspace_in
+from hansard.clients.cursor.chats import chat_facts, names_in, workspace_in
 from hansard.clients.database_client import DatabaseClient
 from hansard.clients.generic import TEXT, THINKING, Block, Record, Usage
-from hansard.clients.row_logs import text_of_cell
+from hansard.clients.row_logs import Body, Content, RowLog, Unit, fact, log_path, text_of_cell
 from hansard.clients.values import milliseconds, string, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from hansard.clients.row_logs import RowLog
     from hansard.clients.tools import ToolInput
     from hansard.sources.foreign import ForeignDatabase
     from hansard.sources.roots import Root
+
+FOLDER = "agent-transcripts"
+
+
+def transcript_files(root: str) -> Iterator[str]:
+    """The transcripts below `projects`, relative to the directory around it."""
+    for project in names_in(os.path.join(root, "projects")):
+        folder = f"projects/{project}/{FOLDER}"
+        for session in names_in(os.path.join(root, *folder.split("/"))):
+            for name in names_in(os.path.join(root, *folder.split("/"), session)):
+                if name.endswith(".jsonl"):
+                    yield f"{folder}/{session}/{name}"
+            for name in names_in(os.path.join(root, *folder.split("/"), session, "subagents")):
+                if name.endswith(".jsonl"):
+                    yield f"{folder}/{session}/subagents/{name}"
+
+
+def transcript_log(path: str, place: str) -> RowLog:
+    """A transcript as a log: each of its lines is a unit."""
+    _, project, _, session, *_, name = path.split("/")
+    own = name.removesuffix(".jsonl")
+    status = os.stat(place)
+    ids = (session, own) if own != session else (session,)
+    root = place[: -len(path)]
+    return RowLog(
+        log_path(*ids),
+        status.st_mtime_ns // 1_000_000,
+        repr((status.st_size, status.st_mtime_ns)),
+        partial(_units, place, project, root, session),
+        is_agent=len(ids) > 1,
+    )
+
+
+def _units(place: str, project: str, root: str, session: str) -> Iterator[Unit]:
+    folder = string(chat_facts(root, session), "cwd")
+    yield fact("project", "project", [(("name", "folder"), [("text", project), ("text", folder)])])
+    with open(place, "rb") as file:
+        for number, line in enumerate(file):
+            if line.strip() and line.endswith((b"\n", b"}")):  # else it is being written
+                body = Body().add("line", [(("value",), [("text", line.rstrip(b"\n"))])])
+                yield Unit(str(number), partial(Content, body))
+
 
 _STATE = "state.vscdb"
 _GLOBAL = f"globalStorage/{_STATE}"
@@ -64,7 +107,6 @@ class Cursor(DatabaseClient):
     def open_root(self, path: str) -> Root | None:
         """The `User` directory with the databases, `~/.cursor` with chats and transcripts, or a directory with one database."""
         from hansard.clients.cursor.chats import chat_files
-        from hansard.clients.cursor.transcripts import transcript_files
 
         real = os.path.realpath(os.path.expanduser(path))
         workspaces = os.path.join(real, "workspaceStorage")
@@ -84,8 +126,6 @@ class Cursor(DatabaseClient):
 
     def row_logs(self, path: str, place: str, database: ForeignDatabase | None) -> Iterable[RowLog]:
         if database is None:
-            from hansard.clients.cursor.transcripts import transcript_log
-
             return [transcript_log(path, place)]
         if path.startswith("chats/"):
             from hansard.clients.cursor.chats import chat_logs

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,8 @@ from hansard.clients.values import path_of_uri
 from hansard.lazy_regex import lazy_compile
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from hansard.sources.foreign import ForeignDatabase
 
 CHATS = "workbench.panel.aichat.view.aichat.chatdata"

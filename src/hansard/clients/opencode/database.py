@@ -6,7 +6,6 @@ Tables that are read: `session`, `message`, `part`, `todo`; of 2.0 `session_v2` 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,8 @@ from hansard.clients.values import string
 from hansard.clients.values import table as table_in
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hansard.sources.foreign import ForeignDatabase
 
 _SESSION = (

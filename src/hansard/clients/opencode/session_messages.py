@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hansard.clients.generic import TEXT, Block, Record
 from hansard.clients.patches import absolute
 from hansard.clients.row_logs import text_of_cell
 from hansard.clients.values import string, table, tables, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 NOTES = frozenset({"synthetic", "system", "skill"})
 """The kinds of rows that the client itself wrote for the model."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hansard.clients.entries import Change, hunks_of, lines_of
 from hansard.clients.generic import CALL, RESULT, Block, Content, Replacement, with_files
@@ -24,7 +23,11 @@ from hansard.clients.tools import (
     facts_of,
     text_of,
 )
-from hansard.model.tools import ToolKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from hansard.model.tools import ToolKind
 
 TOOLS: Mapping[str, ToolKind] = {
     "bash": "shell",

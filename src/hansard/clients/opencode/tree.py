@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from hansard.clients.opencode.database import ancestry, is_complete
 from hansard.clients.row_logs import Body, Cells, Content, RowLog, Unit, by_time, fact, log_path, unit_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 _LARGE = 4 << 20  # bytes of a file that is not read in pieces
 _ENDING = ".json"
