@@ -6,12 +6,14 @@ Where a line means something only after the lines before it, the client has a `m
 from __future__ import annotations
 
 import json
+import os
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import Struct
 
+from hansard.clients import BUILT_IN
 from hansard.clients.entries import (
     Change,
     Content,
@@ -24,6 +26,7 @@ from hansard.clients.state import NAME_LENGTH
 from hansard.clients.tools import ToolUse
 from hansard.clients.usage import Answer, Stated, dated, token_count
 from hansard.model.tools import mcp_parts
+from hansard.sources.roots import Root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
     from hansard.clients.tools import ToolInput
     from hansard.model.permissions import PermissionFact
     from hansard.model.tools import ToolKind
-    from hansard.sources.roots import Layout, Root
+    from hansard.sources.roots import Layout
 
 TEXT, THINKING, CALL, RESULT, IMAGE = "text", "thinking", "tool_use", "tool_result", "image"
 FILE = "file_change"
@@ -184,8 +187,14 @@ class GenericClient:
         raise NotImplementedError
 
     def open_root(self, path: str) -> Root | None:
-        """A directory as a root, None where another client may have written it."""
-        raise NotImplementedError
+        """A directory that contains what `BUILT_IN` says of the client's roots."""
+        known = BUILT_IN.get(self.name)
+        if known is None:
+            raise NotImplementedError
+        real = os.path.realpath(os.path.expanduser(path))
+        if not known.may_own(real):
+            return None
+        return Root(real, os.path.basename(real), self.name, self.layout, os.path.join(real, self.layout.main), real)
 
     def cleanup_days(self, root: Root) -> int:  # noqa: ARG002
         """Nothing is deleted, as far as is known."""

@@ -24,12 +24,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+if TYPE_CHECKING:
+    from hansard.model.tools import ToolKind
+
 Facts = tuple[tuple[str, str], ...]
 """Further parameters under their own names."""
+
+
+def tools_by_kind(names: Mapping[ToolKind, str]) -> dict[str, ToolKind]:
+    """The kind of each tool, from the names of those of each kind, with blanks between them."""
+    return {name: kind for kind, listed in names.items() for name in listed.split()}
 
 
 class Shell(Struct, frozen=True):

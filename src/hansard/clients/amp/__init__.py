@@ -8,7 +8,7 @@ from hansard.clients import tools as t
 from hansard.clients.entries import Change, Content, Replacement, lines_of
 from hansard.clients.generic import CALL, RESULT, TEXT, THINKING, Block, Record, Usage
 from hansard.clients.imported import ImportedClient, json_objects
-from hansard.clients.tools import json_of, text_of
+from hansard.clients.tools import json_of, text_of, tools_by_kind
 from hansard.clients.values import decode_object, milliseconds, path_of_uri, string, table, tables, unknown_kinds, whole
 
 if TYPE_CHECKING:
@@ -27,19 +27,18 @@ class Amp(ImportedClient):
     permission_facts = frozenset({"denials"})
     list_name = b"messages"
     known_kinds = frozenset({"thread"})
-    tools: Mapping[str, ToolKind] = {
-        "Bash": "shell",
-        "Read": "read",
-        "create_file": "write",
-        "edit_file": "edit",
-        "Grep": "search",
-        "glob": "search",
-        "finder": "search",
-        "Task": "spawn",
-        "oracle": "spawn",
-        "web_search": "web_search",
-        "read_web_page": "fetch",
-    }
+    tools: Mapping[str, ToolKind] = tools_by_kind(
+        {
+            "shell": "Bash",
+            "read": "Read",
+            "write": "create_file",
+            "edit": "edit_file",
+            "search": "Grep glob finder",
+            "spawn": "Task oracle",
+            "web_search": "web_search",
+            "fetch": "read_web_page",
+        }
+    )
 
     def parts(self, name: str, data: bytes) -> Iterator[tuple[str, bytes]]:  # noqa: ARG002
         """A thread."""
@@ -56,7 +55,6 @@ class Amp(ImportedClient):
             yield _message(decode_object(text))
 
     def tool_input(self, tool: str, given: Any) -> t.ToolInput | None:
-        """What a call was given in neutral terms."""
         match self.tools.get(tool):
             case "shell":
                 return t.Shell(text_of(given, "cmd") or text_of(given, "command"))

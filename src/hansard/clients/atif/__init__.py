@@ -302,9 +302,7 @@ class Atif(ImportedClient):
         return TrajectoryLines(pieces, start)
 
     def decode_next(self, line: bytes, memory: Memory) -> Iterator[Record]:
-        """The record of one step."""
         return decode(line, memory)
 
     def tool_input(self, tool: str, given: Any) -> ToolInput | None:
-        """What a call was given in neutral terms."""
         return Shell(text_of(given, "command")) if tool in SHELLS else None

@@ -11,6 +11,7 @@ from hansard.clients.imported import ImportedClient, json_objects
 from hansard.clients.lines import Lines, LongLine, joined
 from hansard.clients.objects import Objects
 from hansard.clients.state import digest
+from hansard.clients.tools import tools_by_kind
 from hansard.clients.values import as_object, decode_object, milliseconds, string, table, tables, unknown_kinds
 from hansard.lazy_regex import lazy_compile
 
@@ -75,12 +76,12 @@ class ChatGPT(ImportedClient):
     speaker = "ChatGPT"
     update_field = "update_time"
     known_kinds = frozenset({"conversation", "node"})
-    tools: Mapping[str, ToolKind] = {
-        "python": "shell",
-        "browser": "web_search",
-        "web": "web_search",
-        "web.run": "web_search",
-    }
+    tools: Mapping[str, ToolKind] = tools_by_kind(
+        {
+            "shell": "python",
+            "web_search": "browser web web.run",
+        }
+    )
 
     def parts(self, name: str, data: bytes) -> Iterator[tuple[str, bytes]]:  # noqa: ARG002
         """Each object with a tree of messages."""

@@ -14,7 +14,7 @@ from hansard.clients.cline.sessions import MESSAGES
 from hansard.clients.documents import DocumentLines, list_start
 from hansard.clients.generic import GenericClient, Record
 from hansard.clients.protocol import PathInfo, SideContent, SideFacts
-from hansard.clients.tools import Read, Search, Shell, ToolInput, Write, facts_of, text_of
+from hansard.clients.tools import Read, Search, Shell, ToolInput, Write, facts_of, text_of, tools_by_kind
 from hansard.clients.values import decode_object, string, table
 from hansard.lazy_regex import lazy_compile
 from hansard.sources.roots import NOT_KEPT, FileKind, Layout, LayoutFolder, Root
@@ -106,31 +106,20 @@ class Cline(GenericClient):
             "state": LayoutFolder(named={"taskHistory.json": FileKind.OTHER}, deeper=NOT_KEPT),
         },
     )
-    tools: Mapping[str, ToolKind] = {
-        SHELL: "shell",
-        "run_commands": "shell",
-        "read_files": "read",
-        "editor": "edit",
-        "search_codebase": "search",
-        "fetch_web_content": "fetch",
-        "spawn_agent": "spawn",
-        "ask_question": "ask",
-        "readFile": "read",
-        "newFileCreated": "write",
-        "editedExistingFile": "edit",
-        "appliedDiff": "edit",
-        "insertContent": "edit",
-        "searchAndReplace": "edit",
-        "searchFiles": "search",
-        "codebaseSearch": "search",
-        "listFilesTopLevel": "search",
-        "listFilesRecursive": "search",
-        "listCodeDefinitionNames": "search",
-        "webFetch": "fetch",
-        "webSearch": "web_search",
-        "newTask": "spawn",
-        "updateTodoList": "todo",
-    }
+    tools: Mapping[str, ToolKind] = tools_by_kind(
+        {
+            "shell": f"{SHELL} run_commands",
+            "read": "read_files readFile",
+            "edit": "editor editedExistingFile appliedDiff insertContent searchAndReplace",
+            "search": "search_codebase searchFiles codebaseSearch listFilesTopLevel listFilesRecursive listCodeDefinitionNames",
+            "fetch": "fetch_web_content webFetch",
+            "spawn": "spawn_agent newTask",
+            "ask": "ask_question",
+            "write": "newFileCreated",
+            "web_search": "webSearch",
+            "todo": "updateTodoList",
+        }
+    )
 
     def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:
         """The extension's folder in every editor that is built from VS Code."""
@@ -147,14 +136,11 @@ class Cline(GenericClient):
 
     def open_root(self, path: str) -> Root | None:
         """A directory with tasks; one of another extension is known by its name."""
-        real = os.path.realpath(os.path.expanduser(path))
-        tasks, name = os.path.join(real, "tasks"), os.path.basename(real)
+        name = os.path.basename(os.path.realpath(os.path.expanduser(path)))
         others = {kind.extension for kind in (Cline, Roo, Kilo)} - {self.extension}
         if name in others or (name != self.extension and self.name != "cline"):
             return None
-        if not _has_task(tasks) and not _has_session(os.path.join(real, "sessions")):
-            return None
-        return Root(real, name, self.name, self.layout, tasks, real)
+        return super().open_root(path)
 
     def path_info(self, path: str) -> PathInfo:
         """The session is the folder of the task or of the session."""
@@ -182,11 +168,9 @@ class Cline(GenericClient):
         return TaskLines(pieces, start)
 
     def decode_next(self, line: bytes, memory: Memory) -> Iterator[Record]:
-        """The record of one message."""
         return decode(line, memory)
 
     def tool_input(self, tool: str, given: Any) -> ToolInput | None:
-        """What a call was given in neutral terms."""
         if isinstance(given, dict) and (known := sessions.tool_input(tool, given)) is not None:
             return known
         match self.tools.get(tool):
@@ -218,25 +202,3 @@ class Kilo(Roo):
     name = "kilo"
     speaker = "Kilo"
     extension = "kilocode.kilo-code"
-
-
-def _has_session(path: str) -> bool:
-    """Whether a folder has sessions in it."""
-    try:
-        with os.scandir(path) as entries:
-            return any(os.path.isfile(os.path.join(entry.path, entry.name + MESSAGES)) for entry in entries)
-    except OSError:
-        return False
-
-
-def _has_task(path: str) -> bool:
-    """Whether a folder has tasks in it."""
-    try:
-        with os.scandir(path) as entries:
-            return any(
-                os.path.isfile(os.path.join(entry.path, name))
-                for entry in entries
-                for name in ("ui_messages.json", "claude_messages.json")
-            )
-    except OSError:
-        return False

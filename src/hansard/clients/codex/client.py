@@ -16,6 +16,7 @@ from hansard.clients.generic import GenericClient, Record
 from hansard.clients.lines import Lines
 from hansard.clients.patches import patch_input
 from hansard.clients.protocol import PathInfo, SideContent
+from hansard.clients.tools import tools_by_kind
 from hansard.lazy_regex import lazy_compile
 from hansard.sources.roots import FileKind, Layout, LayoutFolder, Root
 
@@ -54,26 +55,20 @@ class Codex(GenericClient):
         files={_INDEX: FileKind.TITLE, "history.jsonl": FileKind.HISTORY},
         has_packed=True,
     )
-    tools: Mapping[str, ToolKind] = {
-        "exec_command": "shell",
-        "shell": "shell",
-        "shell_command": "shell",
-        "local_shell": "shell",
-        "container.exec": "shell",
-        "unified_exec": "shell",
-        "write_stdin": "shell_output",
-        "apply_patch": "edit",
-        "view_image": "read",
-        "read_file": "read",
-        "grep_files": "search",
-        "list_dir": "search",
-        "update_plan": "todo",
-        "request_user_input": "ask",
-        "spawn_agent": "spawn",
-        "web_search": "web_search",
-        "web_search_call": "web_search",
-        "tool_search_call": "tool_search",
-    }
+    tools: Mapping[str, ToolKind] = tools_by_kind(
+        {
+            "shell": "exec_command shell shell_command local_shell container.exec unified_exec",
+            "shell_output": "write_stdin",
+            "edit": "apply_patch",
+            "read": "view_image read_file",
+            "search": "grep_files list_dir",
+            "todo": "update_plan",
+            "ask": "request_user_input",
+            "spawn": "spawn_agent",
+            "web_search": "web_search web_search_call",
+            "tool_search": "tool_search_call",
+        }
+    )
 
     def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:
         """CODEX_HOME, or ~/.codex."""
@@ -120,11 +115,9 @@ class Codex(GenericClient):
         return SideContent(titles=titles)
 
     def decode_next(self, line: bytes, memory: Memory) -> Iterator[Record]:
-        """The record of one line."""
         return decode(line, memory)
 
     def statement_reader(self) -> Statements:
-        """What reads everything that rollouts state about tokens."""
         from hansard.clients.codex.statements import Statements
 
         return Statements(self)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from hansard.clients.entries import Change, Content, Replacement, lines_of
 from hansard.clients.generic import CALL, RESULT, TEXT, THINKING, Block, Record, Usage
 from hansard.clients.imported import ImportedClient, json_objects
-from hansard.clients.tools import Edit, Read, Shell, ToolInput, Write, text_of
+from hansard.clients.tools import Edit, Read, Shell, ToolInput, Write, text_of, tools_by_kind
 from hansard.clients.values import as_object, decode_object, string, table, tables, whole
 
 if TYPE_CHECKING:
@@ -33,23 +33,15 @@ class Continue(ImportedClient):
     list_name = b"history"
     memory = Memory
     known_kinds = frozenset({"session", "message/system", "message/tool", "message/thinking"})
-    tools: Mapping[str, ToolKind] = {
-        "Bash": "shell",
-        "run_terminal_command": "shell",
-        "Read": "read",
-        "read_file": "read",
-        "Write": "write",
-        "create_new_file": "write",
-        "Edit": "edit",
-        "MultiEdit": "edit",
-        "edit_existing_file": "edit",
-        "single_find_and_replace": "edit",
-        "Search": "search",
-        "grep_search": "search",
-        "file_glob_search": "search",
-        "List": "search",
-        "ls": "search",
-    }
+    tools: Mapping[str, ToolKind] = tools_by_kind(
+        {
+            "shell": "Bash run_terminal_command",
+            "read": "Read read_file",
+            "write": "Write create_new_file",
+            "edit": "Edit MultiEdit edit_existing_file single_find_and_replace",
+            "search": "Search grep_search file_glob_search List ls",
+        }
+    )
 
     def parts(self, name: str, data: bytes) -> Iterator[tuple[str, bytes]]:  # noqa: ARG002
         """A session."""
@@ -74,7 +66,6 @@ class Continue(ImportedClient):
         yield record
 
     def tool_input(self, tool: str, given: Any) -> ToolInput | None:
-        """What a call was given in neutral terms."""
         path = _path(given)
         match self.tools.get(tool):
             case "shell":

@@ -300,11 +300,9 @@ class CopilotChat(ImportedClient):
         return read_lines(pieces, start)
 
     def decode_next(self, line: bytes, memory: Memory) -> Iterator[Record | Issue]:
-        """The record of one request or entry."""
         return decode(line, memory)
 
     def tool_input(self, tool: str, given: Any) -> ToolInput | None:
-        """What a call was given in neutral terms."""
         return tool_input(tool, given)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hansard.clients import tools as t
 from hansard.clients.entries import Change, Content, Replacement, lines_of
 from hansard.clients.patches import patch_in, patch_input
-from hansard.clients.tools import facts_of, text_of
+from hansard.clients.tools import facts_of, text_of, tools_by_kind
 from hansard.clients.values import string, tables
 
 if TYPE_CHECKING:
@@ -15,29 +15,19 @@ if TYPE_CHECKING:
 
     from hansard.model.tools import ToolKind
 
-KINDS: Mapping[str, ToolKind] = {
-    "run_in_terminal": "shell",
-    "runInTerminal": "shell",
-    "get_terminal_output": "shell_output",
-    "read_file": "read",
-    "copilot_readFile": "read",
-    "create_file": "write",
-    "copilot_createFile": "write",
-    "replace_string_in_file": "edit",
-    "multi_replace_string_in_file": "edit",
-    "insert_edit_into_file": "edit",
-    "apply_patch": "edit",
-    "copilot_replaceString": "edit",
-    "copilot_insertEdit": "edit",
-    "copilot_applyPatch": "edit",
-    "grep_search": "search",
-    "file_search": "search",
-    "semantic_search": "search",
-    "list_dir": "search",
-    "fetch_webpage": "fetch",
-    "manage_todo_list": "todo",
-    "runSubagent": "spawn",
-}
+KINDS: Mapping[str, ToolKind] = tools_by_kind(
+    {
+        "shell": "run_in_terminal runInTerminal",
+        "shell_output": "get_terminal_output",
+        "read": "read_file copilot_readFile",
+        "write": "create_file copilot_createFile",
+        "edit": "replace_string_in_file multi_replace_string_in_file insert_edit_into_file apply_patch copilot_replaceString copilot_insertEdit copilot_applyPatch",
+        "search": "grep_search file_search semantic_search list_dir",
+        "fetch": "fetch_webpage",
+        "todo": "manage_todo_list",
+        "spawn": "runSubagent",
+    }
+)
 
 
 def path_of(given: Mapping[str, Any]) -> str:

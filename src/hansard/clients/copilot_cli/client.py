@@ -31,7 +31,7 @@ from hansard.clients.usage import Answer, dated
 from hansard.clients.values import as_object, bare_diff, decode_object, hunks, milliseconds, string, table, tables
 from hansard.lazy_regex import lazy_compile
 from hansard.model.tools import MCP
-from hansard.sources.roots import NOT_KEPT, FileKind, Layout, LayoutFolder, Root
+from hansard.sources.roots import NOT_KEPT, FileKind, Layout, LayoutFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -230,14 +230,6 @@ class CopilotCli(GenericClient):
         path = environ.get("COPILOT_HOME") or os.path.join(home, ".copilot")
         return [path] if os.path.isdir(os.path.join(path, "session-state")) else []
 
-    def open_root(self, path: str) -> Root | None:
-        """A directory with `session-state` in it."""
-        real = os.path.realpath(os.path.expanduser(path))
-        sessions = os.path.join(real, "session-state")
-        if not os.path.isdir(sessions):
-            return None
-        return Root(real, os.path.basename(real), self.name, self.layout, sessions, real)
-
     def path_info(self, path: str) -> PathInfo:
         """The session is the folder, or the name of the file."""
         parts = path.split("/")
@@ -254,7 +246,6 @@ class CopilotCli(GenericClient):
         return SideContent(SideFacts(title=title)) if title and title not in ("|", ">", "|-", ">-") else SideContent()
 
     def decode_next(self, line: bytes, memory: Memory) -> Iterator[Record]:
-        """The record of one event."""
         return decode(line, memory)
 
     def answer(self, line: bytes) -> Answer | None:
@@ -272,7 +263,6 @@ class CopilotCli(GenericClient):
         return None
 
     def tool_input(self, tool: str, given: Any) -> ToolInput | None:
-        """What a call was given in neutral terms."""
         return tool_input(tool, given)
 
     def notice(self, text: str) -> str:

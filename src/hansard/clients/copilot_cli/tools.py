@@ -21,6 +21,7 @@ from hansard.clients.tools import (
     Write,
     facts_of,
     text_of,
+    tools_by_kind,
 )
 
 if TYPE_CHECKING:
@@ -30,39 +31,23 @@ if TYPE_CHECKING:
 
 PATCH = "apply_patch"
 SHELLS = frozenset({"bash", "powershell", "shell", "local_shell"})
-KINDS: Mapping[str, ToolKind] = {
-    "bash": "shell",
-    "powershell": "shell",
-    "shell": "shell",
-    "local_shell": "shell",
-    "read_bash": "shell_output",
-    "write_bash": "shell_output",
-    "stop_bash": "shell_output",
-    "list_bash": "shell_output",
-    "read_powershell": "shell_output",
-    "write_powershell": "shell_output",
-    "stop_powershell": "shell_output",
-    "list_powershell": "shell_output",
-    "view": "read",
-    "show_file": "read",
-    "create": "write",
-    "edit": "edit",
-    "str_replace": "edit",
-    "insert": "edit",
-    "str_replace_editor": "edit",
-    PATCH: "edit",
-    "grep": "search",
-    "rg": "search",
-    "glob": "search",
-    "web_fetch": "fetch",
-    "fetch": "fetch",
-    "web_search": "web_search",
-    "tool_search_tool": "tool_search",
-    "task": "spawn",
-    "exit_plan_mode": "plan_mode",
-    "update_todo": "todo",
-    "ask_user": "ask",
-}
+KINDS: Mapping[str, ToolKind] = tools_by_kind(
+    {
+        "shell": "bash powershell shell local_shell",
+        "shell_output": "read_bash write_bash stop_bash list_bash read_powershell write_powershell stop_powershell list_powershell",
+        "read": "view show_file",
+        "write": "create",
+        "edit": f"edit str_replace insert str_replace_editor {PATCH}",
+        "search": "grep rg glob",
+        "fetch": "web_fetch fetch",
+        "web_search": "web_search",
+        "tool_search": "tool_search_tool",
+        "spawn": "task",
+        "plan_mode": "exit_plan_mode",
+        "todo": "update_todo",
+        "ask": "ask_user",
+    }
+)
 
 
 def tool_input(tool: str, given: Any) -> ToolInput | None:

@@ -38,7 +38,7 @@ from hansard.clients.row_logs import (
     text_of_cell,
     unit_id,
 )
-from hansard.clients.tools import Edit, Fetch, Read, Search, Shell, Spawn, Write, facts_of, text_of
+from hansard.clients.tools import Edit, Fetch, Read, Search, Shell, Spawn, Write, facts_of, text_of, tools_by_kind
 from hansard.clients.values import milliseconds, unknown_kinds
 
 if TYPE_CHECKING:
@@ -59,24 +59,20 @@ _STATE = (
 )
 _MOST_AGENTS = 200
 
-_TOOLS: Mapping[str, ToolKind] = {
-    "bash": "shell",
-    "job_output": "shell_output",
-    "job_kill": "shell_output",
-    "view": "read",
-    "write": "write",
-    "edit": "edit",
-    "multiedit": "edit",
-    "glob": "search",
-    "grep": "search",
-    "ls": "search",
-    "sourcegraph": "web_search",
-    "fetch": "fetch",
-    "agentic_fetch": "fetch",
-    "download": "fetch",
-    "agent": "spawn",
-    "todos": "todo",
-}
+_TOOLS: Mapping[str, ToolKind] = tools_by_kind(
+    {
+        "shell": "bash",
+        "shell_output": "job_output job_kill",
+        "read": "view",
+        "write": "write",
+        "edit": "edit multiedit",
+        "search": "glob grep ls",
+        "web_search": "sourcegraph",
+        "fetch": "fetch agentic_fetch download",
+        "spawn": "agent",
+        "todo": "todos",
+    }
+)
 
 
 class _Memory(Struct):

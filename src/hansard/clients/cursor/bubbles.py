@@ -8,54 +8,40 @@ import msgspec
 
 from hansard.clients.entries import Change, lines_of
 from hansard.clients.generic import CALL, RESULT, TEXT, THINKING, Block, Content, Hunk, Replacement
-from hansard.clients.tools import Edit, Query, Read, Search, Shell, ToolInput, Write, facts_of, json_of, text_of
+from hansard.clients.tools import (
+    Edit,
+    Query,
+    Read,
+    Search,
+    Shell,
+    ToolInput,
+    Write,
+    facts_of,
+    json_of,
+    text_of,
+    tools_by_kind,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from hansard.model.tools import ToolKind
 
-TOOLS: Mapping[str, ToolKind] = {
-    "run_terminal_cmd": "shell",
-    "run_terminal_command": "shell",
-    "run_terminal_command_v2": "shell",
-    "Shell": "shell",
-    "read_file": "read",
-    "read_file_v2": "read",
-    "Read": "read",
-    "edit_file": "edit",
-    "edit_file_v2": "edit",
-    "search_replace": "edit",
-    "MultiEdit": "edit",
-    "StrReplace": "edit",
-    "write": "write",
-    "Write": "write",
-    "delete_file": "edit",
-    "glob_file_search": "search",
-    "file_search": "search",
-    "grep": "search",
-    "Grep": "search",
-    "Glob": "search",
-    "grep_search": "search",
-    "ripgrep": "search",
-    "ripgrep_raw_search": "search",
-    "codebase_search": "search",
-    "semantic_search_full": "search",
-    "list_dir": "search",
-    "list_dir_v2": "search",
-    "LS": "search",
-    "SemanticSearch": "search",
-    "Delete": "edit",
-    "WebFetch": "fetch",
-    "WebSearch": "web_search",
-    "web_search": "web_search",
-    "todo_write": "todo",
-    "TodoWrite": "todo",
-    "Task": "spawn",
-    "task_v2": "spawn",
-    "create_plan": "plan",
-    "ask_question": "ask",
-}
+TOOLS: Mapping[str, ToolKind] = tools_by_kind(
+    {
+        "shell": "run_terminal_cmd run_terminal_command run_terminal_command_v2 Shell",
+        "read": "read_file read_file_v2 Read",
+        "edit": "edit_file edit_file_v2 search_replace MultiEdit StrReplace delete_file Delete",
+        "write": "write Write",
+        "search": "glob_file_search file_search grep Grep Glob grep_search ripgrep ripgrep_raw_search codebase_search semantic_search_full list_dir list_dir_v2 LS SemanticSearch",
+        "fetch": "WebFetch",
+        "web_search": "WebSearch web_search",
+        "todo": "todo_write TodoWrite",
+        "spawn": "Task task_v2",
+        "plan": "create_plan",
+        "ask": "ask_question",
+    }
+)
 _EDITS = frozenset(
     {"edit_file", "edit_file_v2", "search_replace", "MultiEdit", "StrReplace", "write", "Write", "delete_file"}
 )

@@ -13,7 +13,7 @@ from hansard.clients.imported import ImportedClient, file_name
 from hansard.clients.lines import Lines, joined, length_of
 from hansard.clients.patches import patch_blocks, patch_input
 from hansard.clients.protocol import PathInfo
-from hansard.clients.tools import Edit, Read, Search, Shell, ToolInput, Write, text_of
+from hansard.clients.tools import Edit, Read, Search, Shell, ToolInput, Write, text_of, tools_by_kind
 from hansard.clients.values import decode_object, milliseconds, string, table, tables, unknown_kinds, whole
 
 if TYPE_CHECKING:
@@ -34,20 +34,18 @@ class Droid(ImportedClient):
     speaker = "Droid"
     suffix = ".jsonl"
     known_kinds = frozenset({"session_start", "todo_state", "settings", "compaction_state", "line"})
-    tools: Mapping[str, ToolKind] = {
-        "Execute": "shell",
-        "Read": "read",
-        "Create": "write",
-        "Edit": "edit",
-        "MultiEdit": "edit",
-        "ApplyPatch": "edit",
-        "Grep": "search",
-        "Glob": "search",
-        "LS": "search",
-        "Task": "spawn",
-        "WebSearch": "web_search",
-        "FetchUrl": "fetch",
-    }
+    tools: Mapping[str, ToolKind] = tools_by_kind(
+        {
+            "shell": "Execute",
+            "read": "Read",
+            "write": "Create",
+            "edit": "Edit MultiEdit ApplyPatch",
+            "search": "Grep Glob LS",
+            "spawn": "Task",
+            "web_search": "WebSearch",
+            "fetch": "FetchUrl",
+        }
+    )
 
     def parts(self, name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
         """A log with the settings of its session, or settings alone; these have the session's id in the log beside them only."""
@@ -70,7 +68,6 @@ class Droid(ImportedClient):
         return _LogLines(pieces, start)
 
     def decode(self, line: bytes) -> Iterator[Record]:
-        """One line."""
         given = decode_object(line)
         if "tokenUsage" in given:
             yield _settings(given)
@@ -83,7 +80,6 @@ class Droid(ImportedClient):
             yield Record(kind, ts=milliseconds(given.get("timestamp")), cwd=string(given, "cwd"), title=title)
 
     def tool_input(self, tool: str, given: Any) -> ToolInput | None:
-        """What a call was given in neutral terms."""
         path = text_of(given, "file_path")
         match tool:
             case "Execute":

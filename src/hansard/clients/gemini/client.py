@@ -309,11 +309,7 @@ class GeminiCli(GenericClient):
 
     def open_root(self, path: str) -> Root | None:
         """A directory whose `tmp` has projects with chats; Qwen Code's once had `tmp` too, and has `projects`."""
-        real = os.path.realpath(os.path.expanduser(path))
-        chats = os.path.join(real, "tmp")
-        if not _has_chats(chats) or os.path.isdir(os.path.join(real, "projects")):
-            return None
-        return Root(real, os.path.basename(real), self.name, self.layout, chats, real)
+        return None if os.path.isdir(os.path.join(os.path.expanduser(path), "projects")) else super().open_root(path)
 
     def cleanup_days(self, root: Root) -> int:
         """`general.sessionRetention` of the settings; 30 days unless it says otherwise."""
@@ -357,22 +353,11 @@ class GeminiCli(GenericClient):
         return read_lines(pieces, start)
 
     def decode_next(self, line: bytes, memory: Memory) -> Iterator[Record]:
-        """The record of one line."""
         return decode(line, memory)
 
     def tool_input(self, tool: str, given: Any) -> ToolInput | None:
-        """What a call was given in neutral terms."""
         return tool_input(tool, given)
 
     def tool_use(self, tool: str, given: Any, output: str) -> ToolUse:
         """What a call was given and gave, without what the client adds to outputs."""
         return ToolUse(tool_input(tool, given), output, bare_output(output))
-
-
-def _has_chats(path: str) -> bool:
-    """Whether a directory has projects with chats in it."""
-    try:
-        with os.scandir(path) as entries:
-            return any(os.path.isdir(os.path.join(entry.path, "chats")) for entry in entries)
-    except OSError:
-        return False

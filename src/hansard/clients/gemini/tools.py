@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.clients import tools as t
 from hansard.clients.entries import Change, Content, Replacement, lines_of
-from hansard.clients.tools import facts_of, text_of
+from hansard.clients.tools import facts_of, text_of, tools_by_kind
 from hansard.clients.values import bare_diff, hunks, string, table, tables
 from hansard.lazy_regex import lazy_compile
 from hansard.model.tools import MCP
@@ -16,44 +16,26 @@ if TYPE_CHECKING:
 
     from hansard.model.tools import ToolKind
 
-KINDS: Mapping[str, ToolKind] = {
-    "run_shell_command": "shell",
-    "run_command": "shell",
-    "read_background_output": "shell_output",
-    "list_background_processes": "shell_output",
-    "read_file": "read",
-    "read_many_files": "read",
-    "write_file": "write",
-    "replace": "edit",
-    "edit": "edit",
-    "edit_file": "edit",
-    "glob": "search",
-    "grep_search": "search",
-    "search_file_content": "search",
-    "list_directory": "search",
-    "web_fetch": "fetch",
-    "google_web_search": "web_search",
-    "web_search": "web_search",
-    "tool_search": "tool_search",
-    "codebase_investigator": "spawn",
-    "delegate_to_agent": "spawn",
-    "invoke_agent": "spawn",
-    "generalist": "spawn",
-    "agent": "spawn",
-    "task": "spawn",
-    "enter_plan_mode": "plan_mode",
-    "exit_plan_mode": "plan",
-    "write_todos": "todo",
-    "todo_write": "todo",
-    "task_list": "todo",
-    "task_get": "todo",
-    "task_create": "task_create",
-    "task_update": "task_update",
-    "tracker_create_task": "task_create",
-    "tracker_update_task": "task_update",
-    "ask_user": "ask",
-    "ask_user_question": "ask",
-}
+KINDS: Mapping[str, ToolKind] = tools_by_kind(
+    {
+        "shell": "run_shell_command run_command",
+        "shell_output": "read_background_output list_background_processes",
+        "read": "read_file read_many_files",
+        "write": "write_file",
+        "edit": "replace edit edit_file",
+        "search": "glob grep_search search_file_content list_directory",
+        "fetch": "web_fetch",
+        "web_search": "google_web_search web_search",
+        "tool_search": "tool_search",
+        "spawn": "codebase_investigator delegate_to_agent invoke_agent generalist agent task",
+        "plan_mode": "enter_plan_mode",
+        "plan": "exit_plan_mode",
+        "todo": "write_todos todo_write task_list task_get",
+        "task_create": "task_create tracker_create_task",
+        "task_update": "task_update tracker_update_task",
+        "ask": "ask_user ask_user_question",
+    }
+)
 _GROUP = lazy_compile(r"\n(?:Background PIDs|Process Group PGID): [^\n]*\Z")
 _SERVER = " MCP Server)"
 

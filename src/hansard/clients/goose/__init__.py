@@ -37,7 +37,7 @@ from hansard.clients.row_logs import (
     text_of_cell,
 )
 from hansard.clients.state import digest
-from hansard.clients.tools import Edit, Read, Shell, Write, text_of
+from hansard.clients.tools import Edit, Read, Shell, Write, text_of, tools_by_kind
 from hansard.clients.values import milliseconds, unknown_kinds
 
 if TYPE_CHECKING:
@@ -61,19 +61,15 @@ _STATE = (
 )
 _EDITOR = "developer__text_editor"
 
-_TOOLS: Mapping[str, ToolKind] = {
-    "developer__shell": "shell",
-    "shell": "shell",
-    _EDITOR: "edit",
-    "developer__write": "write",
-    "write": "write",
-    "developer__edit": "edit",
-    "edit": "edit",
-    "todo__todo_write": "todo",
-    "todo__todo_read": "todo",
-    "subagent__execute_task": "spawn",
-    "dynamic_task__create_task": "spawn",
-}
+_TOOLS: Mapping[str, ToolKind] = tools_by_kind(
+    {
+        "shell": "developer__shell shell",
+        "edit": f"{_EDITOR} developer__edit edit",
+        "write": "developer__write write",
+        "todo": "todo__todo_write todo__todo_read",
+        "spawn": "subagent__execute_task dynamic_task__create_task",
+    }
+)
 
 
 _PARTS = frozenset(

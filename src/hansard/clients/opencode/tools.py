@@ -22,6 +22,7 @@ from hansard.clients.tools import (
     Write,
     facts_of,
     text_of,
+    tools_by_kind,
 )
 
 if TYPE_CHECKING:
@@ -29,29 +30,21 @@ if TYPE_CHECKING:
 
     from hansard.model.tools import ToolKind
 
-TOOLS: Mapping[str, ToolKind] = {
-    "bash": "shell",
-    "shell": "shell",
-    "read": "read",
-    "write": "write",
-    "edit": "edit",
-    "multiedit": "edit",
-    "patch": "edit",
-    "apply_patch": "edit",
-    "glob": "search",
-    "grep": "search",
-    "list": "search",
-    "codesearch": "web_search",
-    "websearch": "web_search",
-    "webfetch": "fetch",
-    "task": "spawn",
-    "subagent": "spawn",
-    "todowrite": "todo",
-    "todoread": "todo",
-    "question": "ask",
-    "plan_enter": "plan_mode",
-    "plan_exit": "plan_mode",
-}
+TOOLS: Mapping[str, ToolKind] = tools_by_kind(
+    {
+        "shell": "bash shell",
+        "read": "read",
+        "write": "write",
+        "edit": "edit multiedit patch apply_patch",
+        "search": "glob grep list",
+        "web_search": "codesearch websearch",
+        "fetch": "webfetch",
+        "spawn": "task subagent",
+        "todo": "todowrite todoread",
+        "ask": "question",
+        "plan_mode": "plan_enter plan_exit",
+    }
+)
 _DONE = ("completed", "error")
 
 

@@ -227,14 +227,11 @@ class QwenCode(GenericClient):
     def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:
         """QWEN_RUNTIME_DIR, QWEN_HOME, or `.qwen` in the home directory, on every system."""
         places = (environ.get("QWEN_RUNTIME_DIR"), environ.get("QWEN_HOME") or os.path.join(home, ".qwen"))
-        return [path for path in places if path and _has_chats(path)]
+        return [path for path in places if path and self.open_root(path) is not None]
 
     def open_root(self, path: str) -> Root | None:
-        """A directory whose projects have chats."""
-        real = os.path.realpath(os.path.expanduser(path))
-        if not _has_chats(real):
-            return None
-        return Root(real, os.path.basename(real), self.name, self.layout, os.path.join(real, "projects"), real)
+        """A directory with `projects`, which Gemini CLI's has not."""
+        return super().open_root(path) if os.path.isdir(os.path.join(os.path.expanduser(path), "projects")) else None
 
     def path_info(self, path: str) -> PathInfo:
         """A chat is named after its session; a subagent's file is in a folder named so."""
@@ -263,25 +260,11 @@ class QwenCode(GenericClient):
         )
 
     def decode_next(self, line: bytes, memory: Memory) -> Iterator[Record]:
-        """The record of one line."""
         return decode(line, memory)
 
     def tool_input(self, tool: str, given: Any) -> ToolInput | None:
-        """What a call was given in neutral terms."""
         return tool_input(tool, given)
 
     def tool_use(self, tool: str, given: Any, output: str) -> ToolUse:
         """What a call was given and gave, without what the client adds to outputs."""
         return ToolUse(tool_input(tool, given), output, bare_output(output))
-
-
-def _has_chats(path: str) -> bool:
-    """Whether a directory has `projects` with chats; Claude Code's have none."""
-    for folder in ("projects", "tmp"):
-        try:
-            with os.scandir(os.path.join(path, folder)) as entries:
-                if any(os.path.isdir(os.path.join(entry.path, "chats")) for entry in entries):
-                    return os.path.isdir(os.path.join(path, "projects"))
-        except OSError:
-            continue
-    return False

@@ -25,7 +25,7 @@ from hansard.clients.row_logs import (
     log_path,
     unit_id,
 )
-from hansard.clients.tools import Fetch, Query, Read, Search, Shell, text_of
+from hansard.clients.tools import Fetch, Query, Read, Search, Shell, text_of, tools_by_kind
 from hansard.clients.values import milliseconds
 
 if TYPE_CHECKING:
@@ -37,20 +37,19 @@ if TYPE_CHECKING:
 
 _FACTS = "id parent_id summary updated_at created_at folder_paths folder_paths_order data_type".split()
 _LARGEST = 256 << 20  # bytes of a document
-_TOOLS: Mapping[str, ToolKind] = {
-    "terminal": "shell",
-    "read_file": "read",
-    "edit_file": "edit",
-    "write_file": "write",
-    "create_file": "write",
-    "grep": "search",
-    "find_path": "search",
-    "list_directory": "search",
-    "fetch": "fetch",
-    "web_search": "web_search",
-    "spawn_agent": "spawn",
-    "update_plan": "todo",
-}
+_TOOLS: Mapping[str, ToolKind] = tools_by_kind(
+    {
+        "shell": "terminal",
+        "read": "read_file",
+        "edit": "edit_file",
+        "write": "write_file create_file",
+        "search": "grep find_path list_directory",
+        "fetch": "fetch",
+        "web_search": "web_search",
+        "spawn": "spawn_agent",
+        "todo": "update_plan",
+    }
+)
 _WRITES = frozenset({"edit_file", "write_file", "create_file"})
 
 
