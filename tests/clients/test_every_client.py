@@ -7,7 +7,9 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,10 @@ from tests.clients.histories import HISTORIES, History
 from tests.sync.dumping import assert_same, dump
 
 MUTANTS = 300
+LOGS = sorted(name for name, history in HISTORIES.items() if history.is_log)
+FILES = sorted(name for name, history in HISTORIES.items() if history.is_files)
+CRASHED = ("aider", "atif", "cline", "codex", "copilot-chat", "gemini")
+"""One client for each way in which a file becomes records: a crash of a sync passes the same code for the others."""
 PROJECT = Path(__file__).parents[2]
 
 
@@ -50,8 +56,32 @@ def root(history: History, tmp_path: Path) -> Path:
     return made
 
 
+@pytest.fixture(scope="session")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Hansard]]:
+    """The synced store of each client, made once for all tests that only read it."""
+    with ExitStack() as stack:
+
+        @cache
+        def synced(name: str) -> Hansard:
+            base = tmp_path_factory.mktemp(name)
+            root = base / HISTORIES[name].folder
+            root.mkdir()
+            HISTORIES[name].write(root)
+            h = stack.enter_context(hansard.open(base / "home", [root]))
+            h.sync()
+            return h
+
+        yield synced
+
+
 @pytest.fixture
-def store(root: Path, tmp_path: Path) -> Iterator[Hansard]:
+def store(stores: Callable[[str], Hansard], name: str) -> Hansard:
+    """A store that must not be changed."""
+    return stores(name)
+
+
+@pytest.fixture
+def own_store(root: Path, tmp_path: Path) -> Iterator[Hansard]:
     with hansard.open(tmp_path / "home", [root]) as h:
         h.sync()
         yield h
@@ -118,7 +148,8 @@ def test_nothing_in_the_root_changes(root: Path, tmp_path: Path, history: Histor
     assert seen(root) == before
 
 
-def test_search_show_and_export(store: Hansard, root: Path, tmp_path: Path, name: str, history: History) -> None:
+def test_search_show_and_export(store: Hansard, tmp_path: Path, name: str, history: History) -> None:
+    root = store.status().roots[0].path
     assert {hit.session_id for hit in store.search(f"{history.word} client:{name} kind:prompt").hits} == {
         history.session
     }
@@ -165,33 +196,34 @@ def test_a_window_has_the_entries_of_the_whole_thread(store: Hansard) -> None:
             assert list(thread.entries(offset)) == [entry for entry in whole if entry.offset >= offset]
 
 
-def test_rebuild_gives_the_same_answers(store: Hansard) -> None:
-    home = Path(store.home)
+def test_rebuild_gives_the_same_answers(own_store: Hansard) -> None:
+    home = Path(own_store.home)
     before = dump(home)
-    store.rebuild()
+    own_store.rebuild()
     assert_same(dump(home), before)
-    assert not store.verify(full=True).mismatches
+    assert not own_store.verify(full=True).mismatches
 
 
-@pytest.mark.parametrize("share", [0.02, 0.31, 0.5, 0.77, 0.97])
-def test_any_split_gives_the_same_index(root: Path, tmp_path: Path, history: History, share: float) -> None:
-    if not history.is_log:
-        pytest.skip("its files are replaced as a whole")
+@pytest.mark.parametrize("name", LOGS)
+def test_any_split_gives_the_same_index(root: Path, tmp_path: Path) -> None:
     contents = {path: path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
     with hansard.open(tmp_path / "whole", [root]) as h:
         h.sync()
-    with hansard.open(tmp_path / "split", [root]) as h:
-        for part in (share, (1 + share) / 2, 1):
-            for path, content in contents.items():
-                if path.suffix in (".jsonl", ".json"):
-                    path.write_bytes(content[: round(part * len(content))])
-            h.sync()
-    assert_same(dump(tmp_path / "split"), dump(tmp_path / "whole"))
+    whole = dump(tmp_path / "whole")
+    for share in (0.02, 0.31, 0.5, 0.77, 0.97):
+        home = tmp_path / f"split {share}"
+        with hansard.open(home, [root]) as h:
+            for part in (share, (1 + share) / 2, 1):
+                for path, content in contents.items():
+                    if path.suffix in (".jsonl", ".json"):
+                        path.write_bytes(content[: round(part * len(content))])
+                h.sync()
+        assert_same(dump(home), whole)
 
 
-def test_restore_gives_the_same_bytes(store: Hansard, root: Path, tmp_path: Path, history: History) -> None:
-    if not history.is_files:
-        pytest.skip("rows of a database are stored")
+@pytest.mark.parametrize("name", FILES)
+def test_restore_gives_the_same_bytes(own_store: Hansard, root: Path, tmp_path: Path) -> None:
+    store = own_store
     kept = {path.name: path.read_bytes() for path in root.rglob("*") if path.is_file()}
     sessions = [session.session_id for session in store.sessions(limit=None).sessions]
     for path in root.rglob("*"):
@@ -208,9 +240,8 @@ def test_restore_gives_the_same_bytes(store: Hansard, root: Path, tmp_path: Path
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="crashes are made with fork")
-def test_a_crash_costs_nothing(root: Path, tmp_path: Path, history: History) -> None:
-    if not history.is_files:
-        pytest.skip("tested with the capture of databases")
+@pytest.mark.parametrize("name", CRASHED)
+def test_a_crash_costs_nothing(root: Path, tmp_path: Path) -> None:
     with hansard.open(tmp_path / "whole", [root]) as h:
         h.sync()
     (tmp_path / "out").mkdir()

@@ -4,25 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hansard.clients import tools as t
 from hansard.clients.entries import Change, Content, Replacement, lines_of
 from hansard.clients.patches import patch_in, patch_input
-from hansard.clients.tools import (
-    Ask,
-    Edit,
-    Fetch,
-    Query,
-    Question,
-    Read,
-    Search,
-    Shell,
-    Spawn,
-    Todos,
-    ToolInput,
-    Write,
-    facts_of,
-    text_of,
-    tools_by_kind,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,7 +15,7 @@ if TYPE_CHECKING:
 
 PATCH = "apply_patch"
 SHELLS = frozenset({"bash", "powershell", "shell", "local_shell"})
-KINDS: Mapping[str, ToolKind] = tools_by_kind(
+KINDS: Mapping[str, ToolKind] = t.tools_by_kind(
     {
         "shell": "bash powershell shell local_shell",
         "shell_output": "read_bash write_bash stop_bash list_bash read_powershell write_powershell stop_powershell list_powershell",
@@ -50,7 +34,7 @@ KINDS: Mapping[str, ToolKind] = tools_by_kind(
 )
 
 
-def tool_input(tool: str, given: Any) -> ToolInput | None:
+def tool_input(tool: str, given: Any) -> t.ToolInput | None:
     """What a call was given in neutral terms."""
     if tool == PATCH and (patch := patch_in(given)):
         return patch_input(patch)
@@ -58,28 +42,28 @@ def tool_input(tool: str, given: Any) -> ToolInput | None:
     return make(given) if make is not None and isinstance(given, dict) else None
 
 
-def _edit(given: dict[str, Any]) -> ToolInput | None:
-    path = text_of(given, "path")
+def _edit(given: dict[str, Any]) -> t.ToolInput | None:
+    path = t.text_of(given, "path")
     if "old_str" in given or "new_str" in given:
-        return Edit(path, [(text_of(given, "old_str"), text_of(given, "new_str"))])
-    return Write(path, text_of(given, "file_text")) if "file_text" in given else None
+        return t.Edit(path, [(t.text_of(given, "old_str"), t.text_of(given, "new_str"))])
+    return t.Write(path, t.text_of(given, "file_text")) if "file_text" in given else None
 
 
-def _search(given: dict[str, Any]) -> Search:
+def _search(given: dict[str, Any]) -> t.Search:
     others = (name for name in given if name != "pattern")
-    return Search(text_of(given, "pattern") or text_of(given, "path"), facts_of(given, *others))
+    return t.Search(t.text_of(given, "pattern") or t.text_of(given, "path"), t.facts_of(given, *others))
 
 
-def _spawn(given: dict[str, Any]) -> Spawn:
-    description = text_of(given, "description") or text_of(given, "name")
-    more = facts_of(given, "agent_type", "model", "mode")
-    return Spawn(text_of(given, "prompt"), text_of(given, "agent_type"), description, more)
+def _spawn(given: dict[str, Any]) -> t.Spawn:
+    description = t.text_of(given, "description") or t.text_of(given, "name")
+    more = t.facts_of(given, "agent_type", "model", "mode")
+    return t.Spawn(t.text_of(given, "prompt"), t.text_of(given, "agent_type"), description, more)
 
 
-def _ask(given: dict[str, Any]) -> Ask:
+def _ask(given: dict[str, Any]) -> t.Ask:
     choices = given.get("choices")
     options = [(str(choice), "") for choice in choices] if isinstance(choices, list) else []
-    return Ask([Question(text_of(given, "question"), options)])
+    return t.Ask([t.Question(t.text_of(given, "question"), options)])
 
 
 def _todo(line: str) -> tuple[str, str]:
@@ -91,16 +75,16 @@ def _todo(line: str) -> tuple[str, str]:
     return "", text
 
 
-_INPUTS: dict[ToolKind, Callable[[dict[str, Any]], ToolInput | None]] = {
-    "shell": lambda given: Shell(text_of(given, "command"), text_of(given, "description")),
-    "read": lambda given: Read(text_of(given, "path"), facts_of(given, "view_range")),
+_INPUTS: dict[ToolKind, Callable[[dict[str, Any]], t.ToolInput | None]] = {
+    "shell": lambda given: t.Shell(t.text_of(given, "command"), t.text_of(given, "description")),
+    "read": lambda given: t.Read(t.text_of(given, "path"), t.facts_of(given, "view_range")),
     "write": _edit,
     "edit": _edit,
     "search": _search,
-    "fetch": lambda given: Fetch(text_of(given, "url")),
-    "web_search": lambda given: Query(text_of(given, "query")),
+    "fetch": lambda given: t.Fetch(t.text_of(given, "url")),
+    "web_search": lambda given: t.Query(t.text_of(given, "query")),
     "spawn": _spawn,
-    "todo": lambda given: Todos([_todo(line) for line in text_of(given, "todos").splitlines() if line.strip()]),
+    "todo": lambda given: t.Todos([_todo(line) for line in t.text_of(given, "todos").splitlines() if line.strip()]),
     "ask": _ask,
 }
 
@@ -110,6 +94,6 @@ def changes_of(tool: str, given: Mapping[str, Any]) -> tuple[str, list[Change]]:
     if KINDS.get(tool) not in ("write", "edit"):
         return "", []
     if "file_text" in given:
-        return "create", [Content(lines_of(text_of(given, "file_text")))]
-    new = text_of(given, "new_str")
-    return ("edit", [Replacement(text_of(given, "old_str"), new)]) if "new_str" in given else ("", [])
+        return "create", [Content(lines_of(t.text_of(given, "file_text")))]
+    new = t.text_of(given, "new_str")
+    return ("edit", [Replacement(t.text_of(given, "old_str"), new)]) if "new_str" in given else ("", [])

@@ -6,28 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from hansard.clients import tools as t
 from hansard.clients.entries import Change, lines_of
 from hansard.clients.generic import CALL, RESULT, TEXT, THINKING, Block, Content, Hunk, Replacement
-from hansard.clients.tools import (
-    Edit,
-    Query,
-    Read,
-    Search,
-    Shell,
-    ToolInput,
-    Write,
-    facts_of,
-    json_of,
-    text_of,
-    tools_by_kind,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from hansard.model.tools import ToolKind
 
-TOOLS: Mapping[str, ToolKind] = tools_by_kind(
+TOOLS: Mapping[str, ToolKind] = t.tools_by_kind(
     {
         "shell": "run_terminal_cmd run_terminal_command run_terminal_command_v2 Shell",
         "read": "read_file read_file_v2 Read",
@@ -89,7 +77,7 @@ def call_block(call_id: str, tool: str, given: Any) -> Block:
     call = Block(CALL, call_id=call_id, tool=tool, input=given)
     if isinstance(given, dict):
         call.path = _path(given)
-        call.command = text_of(given, "command") or None if TOOLS.get(tool) == "shell" else None
+        call.command = t.text_of(given, "command") or None if TOOLS.get(tool) == "shell" else None
         if tool in _EDITS:
             call.changes, call.change = _changes(tool, given, {}, None, {}), _kind_of_change(tool, None)
     return call
@@ -114,19 +102,21 @@ def _decoded(value: Any) -> Any:
 
 def _path(given: Mapping[str, Any]) -> str:
     names = ("relativeWorkspacePath", "targetFile", "target_file", "effectiveUri", "file_path", "path")
-    return next((path for name in names if (path := text_of(given, name))), "")
+    return next((path for name in names if (path := t.text_of(given, name))), "")
 
 
 def _output(result: Any) -> str:
     if isinstance(result, str):
         return result
     if isinstance(result, dict):
-        return next((text_of(result, name) for name in _OUTPUTS if isinstance(result.get(name), str)), json_of(result))
-    return "" if result is None else json_of(result)
+        return next(
+            (t.text_of(result, name) for name in _OUTPUTS if isinstance(result.get(name), str)), t.json_of(result)
+        )
+    return "" if result is None else t.json_of(result)
 
 
 def _kind_of_change(name: str, result: Any) -> str:
-    before = text_of(result, "beforeContentId") if isinstance(result, dict) else ""
+    before = t.text_of(result, "beforeContentId") if isinstance(result, dict) else ""
     if before.endswith("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"):  # of nothing
         return "create"
     return "update" if TOOLS[name] == "write" else "edit"
@@ -139,16 +129,16 @@ def _changes(
     if shown:
         return [Hunk([_SIGNS.get(line.get("type"), " ") + line.get("content", "") for line in shown])]
     if isinstance(result, dict):
-        before, after = (contents.get(text_of(result, key)) for key in ("beforeContentId", "afterContentId"))
+        before, after = (contents.get(t.text_of(result, key)) for key in ("beforeContentId", "afterContentId"))
         if after is not None:
             return [Replacement(_content(before), _content(after))]
         chunks = (result.get("diff") or {}).get("chunks") if isinstance(result.get("diff"), dict) else None
         if chunks:
-            return [Hunk(text_of(chunk, "diffString").splitlines()) for chunk in chunks]
+            return [Hunk(t.text_of(chunk, "diffString").splitlines()) for chunk in chunks]
     if TOOLS[name] == "write":
-        return [Content(lines_of(text_of(given, "contents") or text_of(given, "content")))]
+        return [Content(lines_of(t.text_of(given, "contents") or t.text_of(given, "content")))]
     if "new_string" in given:
-        return [Replacement(text_of(given, "old_string"), text_of(given, "new_string"))]
+        return [Replacement(t.text_of(given, "old_string"), t.text_of(given, "new_string"))]
     return []
 
 
@@ -175,25 +165,26 @@ def _content(value: Any) -> str:
     return value if isinstance(value, str) else "" if value is None else msgspec.json.encode(value).decode()
 
 
-def tool_input(tool: str, given: Any) -> ToolInput | None:
+def tool_input(tool: str, given: Any) -> t.ToolInput | None:
     """What a call was given, as it is shown."""
     kind = TOOLS.get(tool)
     if kind == "shell":
-        return Shell(given["command"], text_of(given, "commandDescription") or text_of(given, "explanation"))
+        return t.Shell(given["command"], t.text_of(given, "commandDescription") or t.text_of(given, "explanation"))
     if kind == "read":
-        return Read(_path(given), facts_of(given, "offset", "limit"))
+        return t.Read(_path(given), t.facts_of(given, "offset", "limit"))
     if kind == "search":
         names = ("pattern", "globPattern", "query", "path", "targetDirectory", "relative_workspace_path")
-        found = next((text for name in names if (text := text_of(given, name))), "")
-        return Search(found, facts_of(given, "path", "glob", "targetDirectory"))
+        found = next((text for name in names if (text := t.text_of(given, name))), "")
+        return t.Search(found, t.facts_of(given, "path", "glob", "targetDirectory"))
     if kind == "write":
-        return Write(_path(given), text_of(given, "contents") or text_of(given, "content"))
+        return t.Write(_path(given), t.text_of(given, "contents") or t.text_of(given, "content"))
     if tool in _EDITS:
         steps = given.get("edits") if isinstance(given.get("edits"), list) else [given]
         edits = [
-            (text_of(step, "old_string"), text_of(step, "new_string") or text_of(step, "code_edit")) for step in steps
+            (t.text_of(step, "old_string"), t.text_of(step, "new_string") or t.text_of(step, "code_edit"))
+            for step in steps
         ]
-        return Edit(_path(given), [edit for edit in edits if any(edit)])
+        return t.Edit(_path(given), [edit for edit in edits if any(edit)])
     if kind == "web_search":
-        return Query(text_of(given, "search_term") or text_of(given, "query"))
+        return t.Query(t.text_of(given, "search_term") or t.text_of(given, "query"))
     return None

@@ -4,33 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hansard.clients import tools as t
 from hansard.clients.entries import Change, hunks_of, lines_of
 from hansard.clients.generic import CALL, RESULT, Block, Content, Replacement, with_files
 from hansard.clients.patches import absolute, patch_in, patch_input
-from hansard.clients.tools import (
-    Ask,
-    Edit,
-    Fetch,
-    Query,
-    Question,
-    Read,
-    Search,
-    Shell,
-    Spawn,
-    Todos,
-    ToolInput,
-    Write,
-    facts_of,
-    text_of,
-    tools_by_kind,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from hansard.model.tools import ToolKind
 
-TOOLS: Mapping[str, ToolKind] = tools_by_kind(
+TOOLS: Mapping[str, ToolKind] = t.tools_by_kind(
     {
         "shell": "bash shell",
         "read": "read",
@@ -62,16 +46,16 @@ def call_blocks(part: Mapping[str, Any], call_id: str) -> Iterator[Block]:
         call_id=call_id,
         tool=tool,
         input=given,
-        command=text_of(given, "command") if kind == "shell" else None,
+        command=t.text_of(given, "command") if kind == "shell" else None,
         path=path,
-        description=text_of(given, "description") if kind == "spawn" else "",
-        agent_type=text_of(given, "subagent_type") or text_of(given, "agent") if kind == "spawn" else "",
+        description=t.text_of(given, "description") if kind == "spawn" else "",
+        agent_type=t.text_of(given, "subagent_type") or t.text_of(given, "agent") if kind == "spawn" else "",
         ts=times.get("start"),
     )
     writes = list(_writes(tool, path, given, metadata))
     yield from with_files(call, [write[:3] for write in writes])
     if state["status"] in _DONE:
-        agent = text_of(metadata, "sessionId") if kind == "spawn" else ""
+        agent = t.text_of(metadata, "sessionId") if kind == "spawn" else ""
         patch = writes[0][3] if len(writes) == 1 else ""
         ended = times.get("end", 0)
         yield Block(RESULT, str(text or ""), call_id=call_id, is_error=is_error, patch=patch, agent_id=agent, ts=ended)
@@ -79,8 +63,8 @@ def call_blocks(part: Mapping[str, Any], call_id: str) -> Iterator[Block]:
 
 def _path(tool: str, given: Mapping[str, Any]) -> str:
     """The file of a call; a `path` of other tools is a folder to look in."""
-    return text_of(given, "filePath") or (
-        text_of(given, "path") if TOOLS.get(tool) in ("read", "write", "edit") else ""
+    return t.text_of(given, "filePath") or (
+        t.text_of(given, "path") if TOOLS.get(tool) in ("read", "write", "edit") else ""
     )
 
 
@@ -88,60 +72,60 @@ def _writes(
     tool: str, path: str, given: Mapping[str, Any], metadata: Mapping[str, Any]
 ) -> Iterator[tuple[str, str, list[Change], str]]:
     """Path, kind of change, changes and diff of each file that a call writes."""
-    diff = text_of(metadata, "diff")
+    diff = t.text_of(metadata, "diff")
     if tool == "write":
         change = "update" if metadata.get("exists") else "create"
-        yield path, change, [Content(lines_of(text_of(given, "content")))], diff
+        yield path, change, [Content(lines_of(t.text_of(given, "content")))], diff
     elif tool == "edit":
-        new = text_of(given, "newString") if "newString" in given else text_of(given, "content")
-        yield path, "edit", [Replacement(text_of(given, "oldString"), new)], diff
+        new = t.text_of(given, "newString") if "newString" in given else t.text_of(given, "content")
+        yield path, "edit", [Replacement(t.text_of(given, "oldString"), new)], diff
     elif tool == "multiedit":
         edits: list[Change] = [
-            Replacement(text_of(edit, "oldString"), text_of(edit, "newString")) for edit in given.get("edits") or ()
+            Replacement(t.text_of(edit, "oldString"), t.text_of(edit, "newString")) for edit in given.get("edits") or ()
         ]
         yield path, "edit", edits, diff
     elif tool in ("patch", "apply_patch"):
         for file in metadata.get("files") or ():
-            kind = {"add": "create", "delete": "edit"}.get(text_of(file, "type"), "edit")
-            patch = text_of(file, "diff") or text_of(file, "patch")
-            yield text_of(file, "movePath") or text_of(file, "filePath"), kind, [*hunks_of(patch)], patch
+            kind = {"add": "create", "delete": "edit"}.get(t.text_of(file, "type"), "edit")
+            patch = t.text_of(file, "diff") or t.text_of(file, "patch")
+            yield t.text_of(file, "movePath") or t.text_of(file, "filePath"), kind, [*hunks_of(patch)], patch
 
 
-def tool_input(tool: str, given: Any) -> ToolInput | None:  # noqa: PLR0911 - one for each tool
+def tool_input(tool: str, given: Any) -> t.ToolInput | None:  # noqa: PLR0911 - one for each tool
     """What a call was given, as it is shown."""
     if tool in ("bash", "shell"):
-        return Shell(given["command"], text_of(given, "description"))
+        return t.Shell(given["command"], t.text_of(given, "description"))
     path = _path(tool, given)
     if not path and TOOLS.get(tool) in ("read", "write"):
         return None
     if tool == "read":
-        return Read(path, facts_of(given, "offset", "limit"))
+        return t.Read(path, t.facts_of(given, "offset", "limit"))
     if tool == "write":
-        return Write(path, given["content"])
+        return t.Write(path, given["content"])
     if tool == "edit":
-        return Edit(path, [(given["oldString"], given["newString"])], facts_of(given, "replaceAll"))
+        return t.Edit(path, [(given["oldString"], given["newString"])], t.facts_of(given, "replaceAll"))
     if patch := patch_in(given):
         return patch_input(patch)
     if tool == "multiedit":
-        return Edit(given["filePath"], [(edit["oldString"], edit["newString"]) for edit in given["edits"]])
+        return t.Edit(given["filePath"], [(edit["oldString"], edit["newString"]) for edit in given["edits"]])
     if tool in ("glob", "grep", "list"):
-        return Search(text_of(given, "pattern") or text_of(given, "path"), facts_of(given, "path", "include"))
+        return t.Search(t.text_of(given, "pattern") or t.text_of(given, "path"), t.facts_of(given, "path", "include"))
     if tool in ("websearch", "codesearch"):
-        return Query(given["query"])
+        return t.Query(given["query"])
     if tool == "webfetch":
-        return Fetch(given["url"])
+        return t.Fetch(given["url"])
     if tool in ("task", "subagent"):
-        agent = text_of(given, "subagent_type") or text_of(given, "agent")
-        return Spawn(given["prompt"], agent, text_of(given, "description"))
+        agent = t.text_of(given, "subagent_type") or t.text_of(given, "agent")
+        return t.Spawn(given["prompt"], agent, t.text_of(given, "description"))
     if tool == "todowrite":
-        return Todos([(todo["status"], todo["content"]) for todo in given["todos"]])
+        return t.Todos([(todo["status"], todo["content"]) for todo in given["todos"]])
     if tool == "question":
-        return Ask(
+        return t.Ask(
             [
-                Question(
+                t.Question(
                     asked["question"],
                     [
-                        (text_of(option, "label"), text_of(option, "description"))
+                        (t.text_of(option, "label"), t.text_of(option, "description"))
                         for option in asked.get("options") or ()
                     ],
                 )
