@@ -164,7 +164,12 @@ def texts(h: hansard.Hansard) -> Iterator[Text]:
     reader = Texts(h.reader, h.record)
     known: set[object] = set()
     for table in ("talk", "work", "titles"):
-        ids = [row[0] for row in h.reader.rows(f"SELECT id FROM full.{table}_docsize WHERE id < 1 << 62")]
+        ids = [
+            row[0]
+            for row in h.reader.rows(
+                f"SELECT p.id FROM full.{table}_docsize d JOIN full.places p ON p.doc = d.id WHERE d.id < 1 << 62"
+            )
+        ]
         for start in range(0, len(ids), 2000):
             for block in sorted(describe(h.reader, ids[start : start + 2000]).values(), key=lambda block: -block.id):
                 key = (block.uuid, block.number) if block.uuid is not None else block.id

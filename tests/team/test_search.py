@@ -81,7 +81,7 @@ def test_every_text_of_a_session_is_there(pushed: Pushed) -> None:
     indexed = {
         row[0]
         for table in ("talk", "work", "titles", "reminders")
-        for row in pushed.h.reader.rows(f"SELECT id FROM full.{table}_docsize")
+        for row in pushed.h.reader.rows(f"SELECT p.id FROM full.{table}_docsize d JOIN full.places p ON p.doc = d.id")
     }
     assert pushed.ids <= indexed
     missing = describe(pushed.h.reader, indexed - pushed.ids).values()

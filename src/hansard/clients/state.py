@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from zlib import compress, decompress
 
 import msgspec
 
@@ -156,11 +157,11 @@ _decode = msgspec.msgpack.Decoder(State).decode
 
 def dump(state: State) -> bytes:
     """The state as it is stored beside the cursor."""
-    return _encode(state)
+    return compress(_encode(state), 1)
 
 
 def load(data: bytes) -> State:
-    return _decode(data)
+    return _decode(decompress(data))
 
 
 def note(names: list[str], name: str) -> None:

@@ -1,8 +1,7 @@
 """The schema of `index.db` and `text.db`; the tables are in `index.sql` and `text.sql`, and the documentation page is made from these.
 
 Ids contain their place: `id = transcript << 40 | byte offset` (plus the number of the block in its line). So a row's
-transcript is `id >> 40`, its byte offset `id & 1099511627775`, a transcript's rows are one range of ids, and a hit of the
-full-text index finds the verbatim line without another table. Times are milliseconds since 1970 in UTC.
+transcript is `id >> 40`, its byte offset `id & 1099511627775`, and a transcript's rows are one range of ids. Times are milliseconds since 1970 in UTC.
 
 There are no migrations: after a change of `VERSION` the file is made again from the record.
 """
@@ -16,7 +15,10 @@ from hansard.storage import OFFSET_BITS, OFFSET_MASK
 VERSION = 28
 QUARTER = 900_000  # milliseconds
 SNAPSHOT_TEXT = 1 << 62
-"""Added to the id of a snapshot, gives the rowid of its text."""
+"""Added to the id of a snapshot, gives the id and the rowid of its text."""
+TEXT_BITS = 24
+"""Bits of a text's number in its transcript, in the rowids of the full text."""
+TEXT_MASK = (1 << TEXT_BITS) - 1
 
 INDEXES = """
 CREATE INDEX IF NOT EXISTS transcripts_session ON transcripts (session_id);
@@ -80,7 +82,7 @@ def tables() -> str:
 
 
 def text_tables() -> str:
-    return _read("text.sql")
+    return _read("text.sql").format(TEXT_BITS=TEXT_BITS)
 
 
 def _read(name: str) -> str:

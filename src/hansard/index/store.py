@@ -84,6 +84,8 @@ class Origin(Protocol):
 class Disposable:
     """A database that can be made from the record at any time."""
 
+    can_shrink = False
+
     def __init__(self, path: str, tables: Callable[[], str], version: int, origin: Origin) -> None:
         self.path = path
         self.fresh = False
@@ -150,7 +152,7 @@ class Disposable:
                 db.execute(f"PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {version}")
 
         try:
-            sqlite.create(self.path, prepare)
+            sqlite.create(self.path, prepare, can_shrink=self.can_shrink)
         except OSError as error:
             raise StoreUnusable(
                 f"cannot write {self.path}: {error.strerror or error}. Check the data directory, or name another with --home"

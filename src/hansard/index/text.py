@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hansard.clients import client_of
 from hansard.clients.texts import without_base64
 from hansard.index import schema
+from hansard.index.places import first_doc
 from hansard.index.store import Disposable, Origin, internal_error, is_store_error, telling
 from hansard.index.text_tags import kind_mark, marks
 from hansard.index.tokens import searchable
@@ -38,10 +39,14 @@ _INDEXED_LOGS = frozenset({"main", "agent", "log", "history"})
 class TextIndex(Disposable):
     """The writer of `text.db`."""
 
+    can_shrink = True  # merging leaves pages unused
+
     def __init__(self, path: str, origin: Origin) -> None:
         super().__init__(path, schema.text_tables, schema.VERSION, origin)
         self._batch: dict[str, list[tuple[int, bytes, str]]] = {table: [] for table in _HASH_BYTES}
         self._batch_size = 0
+        self._places: list[tuple[int, int]] = []
+        self._last: tuple[int, int] = (0, 0)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
@@ -54,16 +59,17 @@ class TextIndex(Disposable):
             self._drop()
             raise
 
-    def _insert(self, table: str, row_id: int, text: str, mark: str) -> None:
+    def _insert(self, table: str, doc: int, text: str, mark: str) -> None:
         """Add a text to a table; it is written with others, at the latest at the end of the transaction."""
         body = searchable(text)
-        self._batch[table].append((row_id, body, mark))
+        self._batch[table].append((doc, body, mark))
         self._batch_size += len(body)
         if self._batch_size >= _BATCH:
             self._write()
 
     def _write(self) -> None:
         with telling(self.path):
+            self.db.executemany("INSERT INTO places VALUES (?, ?)", self._places)
             for table, rows in self._batch.items():
                 if rows:
                     self.db.executemany(f"INSERT INTO {table} (rowid, body, mark) VALUES (?, ?, ?)", rows)
@@ -72,6 +78,7 @@ class TextIndex(Disposable):
     def _drop(self) -> None:
         for rows in self._batch.values():
             rows.clear()
+        self._places.clear()
         self._batch_size = 0
 
     def begin_bulk(self) -> None:
@@ -110,6 +117,8 @@ class TextIndex(Disposable):
                     self._set(table, name, value)
             if is_whole:
                 self.set_meta("merged", size)
+        with telling(self.path):
+            self.db.execute("PRAGMA incremental_vacuum").fetchall()  # each row frees a page
 
     def merge_whole(self) -> None:
         """Merge everything: only this removes the words of deleted rows from the segments."""
@@ -184,8 +193,10 @@ class TextIndex(Disposable):
     def _delete_after(self, transcript: int, offset: int) -> None:
         self._write()
         base = transcript << OFFSET_BITS
-        for table in (*_HASH_BYTES, "issues"):
-            self.db.execute(f"DELETE FROM {table} WHERE rowid BETWEEN ? AND ?", (base + offset, base + OFFSET_MASK))
+        self.db.execute("DELETE FROM issues WHERE id BETWEEN ? AND ?", (base + offset, base + OFFSET_MASK))
+        docs = first_doc(self.db.execute, base + offset), transcript << schema.TEXT_BITS | schema.TEXT_MASK
+        for table in (*_HASH_BYTES, "places"):
+            self.db.execute(f"DELETE FROM {table} WHERE rowid BETWEEN ? AND ?", docs)
 
     def feed(self, transcript: int, kind: str, client_name: str, read: Callable[[int, int], Iterable[bytes]]) -> int:
         """Index a transcript from its cursor on; `read(transcript, start)` reads the record."""
@@ -195,6 +206,9 @@ class TextIndex(Disposable):
         indexed, tail, kept = row or (0, 0, b"")
         if tail:
             self._delete_after(transcript, indexed)
+        docs = transcript << schema.TEXT_BITS, transcript << schema.TEXT_BITS | schema.TEXT_MASK
+        newest = "SELECT doc, id FROM places WHERE doc BETWEEN ? AND ? ORDER BY doc DESC LIMIT 1"
+        self._last = self.db.execute(newest, docs).fetchone() or (docs[0] - 1, base - 1)
         lines = client.lines(read(transcript, indexed), indexed)
         fold = client.text_fold(kind, kept)
         self._feed_lines(base, lines, fold)
@@ -236,10 +250,10 @@ class TextIndex(Disposable):
         """Mark a result with its tool, once its call, which comes later in the file, has been read."""
         for text in found.texts:
             if (text.number, text.kind) == (late.number, "result"):
-                row_id = base + late.offset + late.number
                 self._write()
-                self.db.execute("DELETE FROM work WHERE rowid = ?", (row_id,))
-                self._insert("work", row_id, text.text, marks(text._replace(tool=late.tool), is_aside=found.is_aside))
+                doc = first_doc(self.db.execute, base + late.offset + late.number)
+                self.db.execute("DELETE FROM work WHERE rowid = ?", (doc,))
+                self._insert("work", doc, text.text, marks(text._replace(tool=late.tool), is_aside=found.is_aside))
 
     def _note(self, base: int, issue: Issue) -> None:
         self.db.execute(
@@ -251,7 +265,18 @@ class TextIndex(Disposable):
         row_id, is_aside = base + found.offset, found.is_aside
         for text in found.texts:
             table = "talk" if text.kind in _SAID and not is_aside else _TABLES.get(text.kind, "work")
-            self._insert(table, row_id + text.number, text.text, marks(text, is_aside=is_aside))
+            self._insert(table, self._place(row_id + text.number), text.text, marks(text, is_aside=is_aside))
+
+    def _place(self, id_: int) -> int:
+        """The rowid for a text of a block: the next one of its transcript."""
+        doc, last = self._last
+        if id_ == last:
+            return doc
+        if id_ < last or doc + 1 >> schema.TEXT_BITS != id_ >> OFFSET_BITS:
+            raise ValueError("texts are not in order" if id_ < last else "too many texts")
+        self._last = doc + 1, id_
+        self._places.append(self._last)
+        return doc + 1
 
     def feed_snapshot(self, snapshot: int, data: bytes) -> None:
         """Index the text of a large tool result that has its own file; binary ones have none."""
@@ -263,6 +288,7 @@ class TextIndex(Disposable):
                 return
             self._write()
             self.db.execute("DELETE FROM work WHERE rowid = ?", (row_id,))
+            self.db.execute("INSERT OR IGNORE INTO places VALUES (?1, ?1)", (row_id,))
             self.db.execute(
                 "INSERT INTO work (rowid, body, mark) VALUES (?, ?, ?)", (row_id, text, kind_mark("result"))
             )
@@ -285,7 +311,8 @@ class TextIndex(Disposable):
             self._delete_after(transcript, 0)
             self.db.execute("DELETE FROM cursors WHERE transcript = ?", (transcript,))
             self.db.execute("DELETE FROM quarantine WHERE stage = 'text' AND subject = ?", (str(transcript),))
-        self.db.executemany("DELETE FROM work WHERE rowid = ?", ((row_id,) for row_id in texts))
+        for table in ("work", "places"):
+            self.db.executemany(f"DELETE FROM {table} WHERE rowid = ?", ((row_id,) for row_id in texts))
         return bool(gone or texts)
 
     def snapshots_indexed(self) -> int:

@@ -30,9 +30,17 @@ CREATE TABLE issues (
     detail TEXT NOT NULL
 );
 
+-- The block that each text is of: its id, or 1 << 62 + a snapshot's id. Ids are far apart, and the full text would need
+-- twice the bytes for them; `doc` numbers the texts of a transcript in the order of their ids.
+CREATE TABLE places (
+    doc INTEGER PRIMARY KEY,          -- transcript << {TEXT_BITS} | 0, 1, 2, ...; the same as `id` for a snapshot
+    id  INTEGER NOT NULL
+);
+
 -- The text of every block: titles in `titles`, what was said in the main threads in `talk`, what tools and subagents did in
--- `work`, what the client reminded the model of in `reminders`. The rowid is the block's id, or 1 << 62 + a snapshot's id. `body` is the text, with spaces where identifiers and scripts
--- without spaces are cut; `mark` has words that say what it is: kindprompt, toolbash, iserror, ...
+-- `work`, what the client reminded the model of in `reminders`. The rowid is `places.doc`.
+-- `body` is the text, with spaces where identifiers and scripts without spaces are cut; `mark` has words that say what it is:
+-- kindprompt, toolbash, iserror, ...
 CREATE VIRTUAL TABLE titles USING fts5 (
     body, mark,
     content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'

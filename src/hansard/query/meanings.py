@@ -131,7 +131,7 @@ def _agent_values(node: Any) -> tuple[str, str]:
 # A main transcript may have subagents inside: of progress records, which name them, or of the oldest clients.
 _TEXT_OF_AGENT = (
     "EXISTS (SELECT 1 FROM transcripts t LEFT JOIN records r ON r.id = (SELECT max(id) FROM records WHERE id"
-    f" BETWEEN text.rowid >> {OFFSET_BITS} << {OFFSET_BITS} AND text.rowid) WHERE t.id = text.rowid >> {OFFSET_BITS}"
+    f" BETWEEN place.id >> {OFFSET_BITS} << {OFFSET_BITS} AND place.id) WHERE t.id = place.id >> {OFFSET_BITS}"
     " AND (coalesce(r.agent_id, t.agent_id) <> '' AND (coalesce(r.agent_id, t.agent_id) LIKE ? ESCAPE '\\' OR (t.session_id,"
     " coalesce(r.agent_id, t.agent_id)) IN (SELECT a.session_id, a.agent_id FROM agents a WHERE a.agent_type LIKE ? ESCAPE '\\'))"
     " OR r.sidechain = 1 AND coalesce(r.agent_id, t.agent_id) = '' AND EXISTS (SELECT 1 FROM agents a WHERE a.transcript = t.id"
@@ -145,16 +145,16 @@ def _agent_of_usage(_: Compiler, node: Any) -> Condition:
 
 # The time of a text: of its record, its prompt in history.jsonl, or its file; if all lack one, of its transcript.
 _TIME = (
-    f"CASE WHEN text.rowid >= {SNAPSHOT_TEXT}"
-    f" THEN (SELECT mtime FROM side_files WHERE id = text.rowid - {SNAPSHOT_TEXT})"
-    f" ELSE coalesce((SELECT ts FROM records WHERE id BETWEEN text.rowid >> {OFFSET_BITS} << {OFFSET_BITS} AND text.rowid ORDER BY id DESC LIMIT 1),"
-    " (SELECT ts FROM prompts WHERE id = text.rowid),"
-    f" (SELECT first_ts FROM transcripts WHERE id = text.rowid >> {OFFSET_BITS})) END"
+    f"CASE WHEN place.id >= {SNAPSHOT_TEXT}"
+    f" THEN (SELECT mtime FROM side_files WHERE id = place.id - {SNAPSHOT_TEXT})"
+    f" ELSE coalesce((SELECT ts FROM records WHERE id BETWEEN place.id >> {OFFSET_BITS} << {OFFSET_BITS} AND place.id ORDER BY id DESC LIMIT 1),"
+    " (SELECT ts FROM prompts WHERE id = place.id),"
+    f" (SELECT first_ts FROM transcripts WHERE id = place.id >> {OFFSET_BITS})) END"
 )
 # The tool call that a text belongs to, as its input or its result.
 _CALL = (
-    f"EXISTS (SELECT 1 FROM blocks b JOIN tool_calls c ON c.tool_use_id = b.tool_use_id AND c.id >> {OFFSET_BITS} = text.rowid >> {OFFSET_BITS}"
-    " WHERE b.id = text.rowid AND {})"
+    f"EXISTS (SELECT 1 FROM blocks b JOIN tool_calls c ON c.tool_use_id = b.tool_use_id AND c.id >> {OFFSET_BITS} = place.id >> {OFFSET_BITS}"
+    " WHERE b.id = place.id AND {})"
 )
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from hansard.clients.programs import WORKTREES, WORKTREES_PATTERN
 from hansard.errors import UsageError
+from hansard.index.schema import TEXT_BITS
 from hansard.index.tokens import fold, searchable
 from hansard.model.sessions import Related, Session
 from hansard.model.time import to_milliseconds
@@ -357,7 +358,7 @@ class _Typed:
             return set()
         phrase = word if word.isascii() or len(word) != 2 else " ".join(word)
         rows = self._reader.rows(
-            f"SELECT DISTINCT rowid >> {OFFSET_BITS} FROM full.talk WHERE talk MATCH ? LIMIT ?",
+            f"SELECT DISTINCT rowid >> {TEXT_BITS} FROM full.talk WHERE talk MATCH ? LIMIT ?",
             (f'mark : "kindprompt" AND body : "{phrase}"', self._most + 1),
         )
         found = [row[0] for row in rows]

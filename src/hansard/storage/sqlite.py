@@ -95,8 +95,8 @@ def reserve_checksums(db: apsw.Connection) -> bool:
     return True
 
 
-def create(path: str, prepare: Callable[[apsw.Connection], None]) -> None:
-    """Create a private database, atomically and only if none exists."""
+def create(path: str, prepare: Callable[[apsw.Connection], None], *, can_shrink: bool = False) -> None:
+    """Create a private database, atomically and only if none exists; `can_shrink`: it can give back unused pages."""
     partial = f"{path}.{os.urandom(4).hex()}{PARTIAL}"
     os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     try:
@@ -104,6 +104,7 @@ def create(path: str, prepare: Callable[[apsw.Connection], None]) -> None:
         try:
             db.pragma("page_size", PAGE_SIZE)
             reserve_checksums(db)
+            db.pragma("auto_vacuum", 2 * can_shrink)
             db.pragma("journal_mode", "wal")
             prepare(db)
         finally:

@@ -183,14 +183,19 @@ def _other_rows(db: apsw.Connection, transcript: int) -> list[str]:
 
 def _other_texts(db: apsw.Connection, transcript: int) -> list[str]:
     """The full-text tables that do not find a text of a transcript by its first words."""
-    low = transcript << OFFSET_BITS
-    found = []
+    from hansard.index.schema import TEXT_BITS, TEXT_MASK
+
+    low = transcript << TEXT_BITS
+    places = f"(SELECT * FROM {{}}.places WHERE doc BETWEEN {low} AND {low | TEXT_MASK})"
+    ours, theirs = places.format("main"), places.format("was")
+    differing = f"SELECT 1 FROM {ours} a FULL JOIN {theirs} b USING (doc) WHERE a.id IS NOT b.id LIMIT 1"
+    found = [f"table places of {TEXT}"] if db.execute(differing).get else []
     for table in _TEXTS:
         db.execute(f"CREATE VIRTUAL TABLE temp.words USING fts5vocab (main, {table}, instance)")
         try:
             rows: list[Any] = db.execute(
                 "SELECT doc, term FROM temp.words WHERE col = 'body' AND offset < ? AND doc BETWEEN ? AND ? ORDER BY doc, offset",
-                (_PHRASE, low, low + OFFSET_MASK),
+                (_PHRASE, low, low | TEXT_MASK),
             ).fetchall()
         finally:
             db.execute("DROP TABLE temp.words")

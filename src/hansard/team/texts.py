@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from hansard.clients import client_of
-from hansard.index.schema import SNAPSHOT_TEXT
+from hansard.index.schema import SNAPSHOT_TEXT, TEXT_BITS, TEXT_MASK
 from hansard.index.text_tags import marks
 from hansard.query.search.blocks import NOT_PRINTED, TextBlock, Texts, describe, name_tools
 from hansard.sql.local_rows import PAGE_BITS, Page, PageKey, storable
 from hansard.sql.tables import Pushed
 from hansard.sql.view import View, columns_of
-from hansard.storage import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS
 from hansard.team.words import joined_names, parts, tokens_of
 
 if TYPE_CHECKING:
@@ -65,9 +65,8 @@ TEXTS = Pushed(
 """Pushed of opened projects only."""
 ANY, PRINTED = "any", "printed"
 """Marks of every text, and of what a command that somebody typed wrote."""
-_INDEXED = ("talk", "work", "titles", "reminders")
 _AT_ONCE = 5000  # texts that are described together
-_IDS = " UNION ALL ".join(f"SELECT id FROM full.{table}_docsize WHERE id BETWEEN ?1 AND ?2" for table in _INDEXED)
+_IDS = "SELECT id FROM full.places WHERE doc BETWEEN ? AND ? ORDER BY doc"
 _STATES = (
     "SELECT t.session_id, c.transcript, c.indexed, c.size, c.tail FROM full.cursors c JOIN transcripts t ON t.id = c.transcript"
     " UNION ALL SELECT f.session_id, f.id, 0, 0, 0 FROM side_files f CROSS JOIN full.work_docsize d ON d.id = f.id + "
@@ -80,7 +79,7 @@ _FILES = (
 _CALLS = (
     "SELECT b.id, b.tool_use_id FROM json_each(?) v JOIN blocks b ON b.id = v.value WHERE b.tool_use_id IS NOT NULL"
 )
-_NOT_PRINTED = f"SELECT text.rowid FROM (SELECT value AS rowid FROM json_each(?)) AS text WHERE {NOT_PRINTED.sql}"
+_NOT_PRINTED = f"SELECT place.id FROM (SELECT value AS id FROM json_each(?)) AS place WHERE {NOT_PRINTED.sql}"
 _encode = msgspec.msgpack.Encoder().encode
 _Row = list[Any]
 
@@ -123,9 +122,9 @@ class LocalTexts:
         return PageKey(session_id, block.transcript, _offset(block) >> PAGE_BITS)
 
     def _of_transcript(self, session_id: str, id_: int, size: int, known: Mapping[PageKey, bytes]) -> Iterator[Page]:
-        first = id_ << OFFSET_BITS
+        first = id_ << TEXT_BITS
         waiting: list[TextBlock] = []
-        ids = [row[0] for row in self._reader.rows(f"{_IDS} ORDER BY 1", (first, first + OFFSET_MASK))]
+        ids = [row[0] for row in self._reader.rows(_IDS, (first, first | TEXT_MASK))]
         for start in range(0, len(ids), _AT_ONCE):
             found = describe(self._reader, ids[start : start + _AT_ONCE])
             # A file may have titles of other sessions, whose projects need not be opened.

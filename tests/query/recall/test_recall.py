@@ -97,7 +97,11 @@ def slowly(h: Hansard, question: str, also: str, most: int) -> list[str]:
         block
         for table in ("talk", "work", "titles")
         for block in describe(
-            h.reader, [row[0] for row in h.reader.rows(f"SELECT id FROM full.{table}_docsize")]
+            h.reader,
+            [
+                row[0]
+                for row in h.reader.rows(f"SELECT p.id FROM full.{table}_docsize d JOIN full.places p ON p.doc = d.id")
+            ],
         ).values()
         if block.kind in KINDS and block.log_kind != "history"  # whose prompts are in transcripts too
     ]
@@ -155,7 +159,12 @@ def test_a_window_is_a_message_with_those_around_it(tree: Tree) -> None:
     with hansard.open(tree.home) as h:
         assert h.reader.has_text
         texts = Texts(h.reader, h.record)
-        ids = [row[0] for row in h.reader.rows("SELECT id FROM full.talk_docsize ORDER BY id")]
+        ids = [
+            row[0]
+            for row in h.reader.rows(
+                "SELECT p.id FROM full.talk_docsize d JOIN full.places p ON p.doc = d.id ORDER BY p.id"
+            )
+        ]
         blocks = list(describe(h.reader, ids).values())
         for window in make_windows(h.reader, blocks, texts.of, bool):
             numbers = [ids.index(block.id) for block, _, _ in window]

@@ -13,6 +13,8 @@ from msgspec import Struct
 
 from hansard.clients import client_of
 from hansard.errors import UsageError
+from hansard.index.places import first_doc
+from hansard.index.schema import TEXT_BITS, TEXT_MASK
 from hansard.model.search import RecalledPassage, RecalledSession, Recollection
 from hansard.model.time import from_milliseconds, to_milliseconds
 from hansard.query.compile import ROLES
@@ -33,12 +35,11 @@ from hansard.query.recall.passages import (
 )
 from hansard.query.recall.question import Asked, Finder, asked_words, is_content, words_of
 from hansard.query.search.blocks import TextBlock, Texts, command_outputs, describe, name_tools
-from hansard.query.search.candidates import TALK, WORK
+from hansard.query.search.candidates import TALK, WORK, block_ids
 from hansard.query.search.candidates import Finder as Matches
 from hansard.query.search.pages import distinct
 from hansard.query.search.plan import ANY_KIND, make_plan
 from hansard.query.search.vocabulary import IndexedWords
-from hansard.storage import OFFSET_BITS
 
 if TYPE_CHECKING:
     from hansard.model.requests import RecallRequest
@@ -114,15 +115,16 @@ class Recall:
         if self._request.like is None:
             return ""
         rows = self._reader.rows("SELECT id, length FROM records WHERE uuid = ?", (self._request.like,))
-        ids = [
-            id_
+        docs = [
+            doc
             for record, length in list(rows)
             for part in (TALK, WORK)
-            for id_ in matches.having(ANY_KIND, part, _LIKE_BLOCKS, record, record + length)
+            for doc in matches.having(ANY_KIND, part, _LIKE_BLOCKS, record, record + length)
         ]
+        ids = block_ids(self._reader, docs)
         words = Counter(
             word
-            for block in distinct(describe(self._reader, ids).values())
+            for block in distinct(describe(self._reader, [ids[doc] for doc in docs]).values())
             for word in words_in(self._text(block))
             if is_content(word) and len(word) > 2
         )
@@ -308,10 +310,12 @@ class Recall:
 
 def ends_of_turns(reader: Reader, transcript: int, block: int, most: int) -> list[int]:
     """The last reply of the turn that a block is in, and of the last turns of its transcript, at most `most`."""
-    low, high = transcript << OFFSET_BITS, (transcript + 1 << OFFSET_BITS) - 1
+    low, high = transcript << TEXT_BITS, transcript << TEXT_BITS | TEXT_MASK
     said = "SELECT rowid FROM full.talk WHERE talk MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid"
     prompts = reader.rows(f"{said} DESC LIMIT ?", ("mark : kindprompt", low, high, most))
-    following = reader.rows(f"{said} LIMIT 1", ("mark : kindprompt", block + 1, high))
+    following = reader.rows(
+        f"{said} LIMIT 1", ("mark : kindprompt", first_doc(reader.rows, block + 1, "full.places"), high)
+    )
     ends = [high, *(row[0] for row in prompts), *(row[0] for row in following)]
     found = (next(reader.rows(f"{said} DESC LIMIT 1", ("mark : kindreply", low, end)), None) for end in ends)
-    return sorted({row[0] for row in found if row is not None})
+    return sorted(block_ids(reader, {row[0] for row in found if row is not None}).values())

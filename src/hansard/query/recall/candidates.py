@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from hansard.index.schema import SNAPSHOT_TEXT
-from hansard.query.search.candidates import TALK, TITLES, WORK, Finder, Part, count_blocks, extrapolate
+from hansard.index.schema import SNAPSHOT_TEXT, TEXT_BITS
+from hansard.query.search.candidates import TALK, TITLES, WORK, Finder, Part, block_ids, count_blocks, extrapolate
 from hansard.query.search.ranking import rarity
 
 if TYPE_CHECKING:
@@ -68,7 +68,9 @@ def find_candidates(reader: Reader, finder: Finder, asked: Sequence[Asked]) -> C
     for row_id in best:
         length = min(lengths.get(row_id, _AVERAGE), _LONGEST)
         scores[row_id] /= 1 + _SATURATION * (1 - _LENGTH + _LENGTH * length / _AVERAGE)
-    return Candidates(sorted(best, key=lambda row_id: (-scores[row_id], -row_id)), rest, rarity(0, rows))
+    ids = block_ids(reader, best)
+    best.sort(key=lambda row_id: (-scores[row_id], -row_id))
+    return Candidates([ids[row_id] for row_id in best], rest, rarity(0, rows))
 
 
 def _estimate(reader: Reader, finder: Finder, word: Asked) -> float:
@@ -77,7 +79,7 @@ def _estimate(reader: Reader, finder: Finder, word: Asked) -> float:
     found = 0.0
     for part in (TALK, WORK):
         ids = [row_id for row_id in finder.having(word.match, part, _SAMPLE) if row_id < SNAPSHOT_TEXT]
-        found += len(ids) if len(ids) < _SAMPLE else extrapolate(len(ids), ids[-1], newest)
+        found += len(ids) if len(ids) < _SAMPLE else extrapolate(len(ids), ids[-1] >> TEXT_BITS, newest)
     return found
 
 

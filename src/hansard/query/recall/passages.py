@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from hansard.index.places import first_doc
+from hansard.index.schema import TEXT_BITS, TEXT_MASK
 from hansard.index.tokens import fold, searchable
 from hansard.lazy_regex import lazy_compile
 from hansard.query.search.blocks import TextBlock, describe
-from hansard.storage import OFFSET_BITS
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
@@ -91,6 +92,7 @@ def words_in(text: str) -> list[str]:
 
 _AROUND = 4  # messages on each side at most
 _SAID = frozenset({"prompt", "reply"})
+_MESSAGES = "SELECT p.id FROM full.talk_docsize d CROSS JOIN full.places p ON p.doc = d.id WHERE d.id BETWEEN ? AND ? ORDER BY d.id"
 
 Piece = tuple[TextBlock, int, str]
 """A block, the number of a piece of its text, and the piece."""
@@ -150,15 +152,9 @@ def _around(reader: Reader, blocks: Sequence[TextBlock]) -> dict[int, tuple[list
     """For each block the messages before it, nearest first, and those after it."""
     near: dict[int, tuple[list[int], list[int]]] = {}
     for block in blocks:
-        low, high = block.id >> OFFSET_BITS << OFFSET_BITS, (block.id >> OFFSET_BITS) + 1 << OFFSET_BITS
-        before = reader.rows(
-            "SELECT id FROM full.talk_docsize WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT ?",
-            (low, block.id - 1, _AROUND),
-        )
-        after = reader.rows(
-            "SELECT id FROM full.talk_docsize WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?",
-            (block.id + 1, high - 1, _AROUND),
-        )
+        low, doc = block.transcript << TEXT_BITS, first_doc(reader.rows, block.id, "full.places")
+        before = reader.rows(f"{_MESSAGES} DESC LIMIT ?", (low, doc - 1, _AROUND))
+        after = reader.rows(f"{_MESSAGES} LIMIT ?", (doc + 1, low | TEXT_MASK, _AROUND))
         near[block.id] = [row[0] for row in before], [row[0] for row in after]
     others = describe(reader, {id_ for sides in near.values() for side in sides for id_ in side})
     said = {id_: block for id_, block in others.items() if block.kind in _SAID}

@@ -29,10 +29,10 @@ _PRINTED = (
     " OR r.sub = 'local_command' AND NOT EXISTS (SELECT 1 FROM prompts p WHERE p.id = r.id))"
 )
 NOT_PRINTED = Condition(
-    f"NOT coalesce((SELECT {_PRINTED} FROM records r WHERE r.id BETWEEN text.rowid >> {OFFSET_BITS} << {OFFSET_BITS} AND text.rowid"
+    f"NOT coalesce((SELECT {_PRINTED} FROM records r WHERE r.id BETWEEN place.id >> {OFFSET_BITS} << {OFFSET_BITS} AND place.id"
     " ORDER BY r.id DESC LIMIT 1), 0)"
 )
-"""Over the full text: excludes output of commands the user typed."""
+"""Over the places of the full text: excludes output of commands the user typed."""
 
 IS_SHOWN = "t.current AND (t.kind = 'agent' OR EXISTS (SELECT 1 FROM sessions s WHERE s.session_id = t.session_id AND s.transcript = t.id))"
 """Whether a transcript `t` is one that its session is read from; a session may have several, as in copies that were both resumed."""

@@ -9,7 +9,7 @@ where the budget ended, so every match is reached, and the answer says that ther
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from heapq import merge
 from itertools import islice
@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, field
 
-from hansard.index.schema import SNAPSHOT_TEXT
+from hansard.index.places import first_doc
+from hansard.index.schema import SNAPSHOT_TEXT, TEXT_BITS
 from hansard.query.language import And, Kind, Node, Or
 from hansard.query.search.plan import ANY_KIND, Leg, Plan, make_plan, values_of
 from hansard.query.search.ranking import Weigh, rarity, weigher
@@ -52,7 +53,7 @@ PARTS = (
 )
 
 Stops = dict[str, int | None]
-"""For each part, the id below which the next page continues; None if nothing is left."""
+"""For each part, the rowid below which the next page continues; None if nothing is left."""
 
 
 class Candidates(Struct):
@@ -85,6 +86,7 @@ class Finder:
     def candidates(self, stops: Stops | None = None, batch: int = 0) -> Candidates:
         """The best blocks of each part by their words, or those after `batch` times as many; below where earlier pages stopped."""
         found = Candidates()
+        chosen: dict[int, float] = {}
         asked = [(scope, self._worths(scope.leg)) for scope in self._scopes]
         for part in self._parts:
             below = _LAST if stops is None else stops.get(part.name)
@@ -113,10 +115,10 @@ class Finder:
                     weights = {row_id: weight for row_id, weight in weights.items() if row_id not in early}
             found.total += len(weights)
             best = sorted(weights, key=lambda row_id: (-weights[row_id], -row_id))
-            found.weights.update(
-                (row_id, weights[row_id]) for row_id in best[batch * part.most : (batch + 1) * part.most]
-            )
+            chosen.update((row_id, weights[row_id]) for row_id in best[batch * part.most : (batch + 1) * part.most])
             found.is_last = found.is_last and len(best) <= (batch + 1) * part.most
+        ids = block_ids(self._reader, chosen)
+        found.weights.update((ids[row_id], weight) for row_id, weight in chosen.items())
         return found
 
     def count(self) -> int:
@@ -128,6 +130,7 @@ class Finder:
 
     def ids(self, above: int = 0, below: int = _LAST) -> Iterator[int]:
         """Every matching block once: those in transcripts from the newest id down, then files; or those in a range."""
+        above, below = self._docs(above, below)
         for parts in ([part for part in self._parts if part is not FILES], [FILES]):
             streams = [self._stream(scope, part, above, below) for scope in self._scopes for part in parts]
             last = None
@@ -137,14 +140,15 @@ class Finder:
                 last = row_id
 
     def having(self, expression: str, part: Part, most: int, above: int = 0, below: int = _LAST) -> list[int]:
-        """The newest matches in one part, at most `most`, with a full-text expression in place of the plan's only word."""
+        """The rowids of the newest matches in one part, at most `most`, with a full-text expression in place of the plan's only word."""
         found: list[int] = []
+        above, below = self._docs(above, below)
         for scope in self._scopes:
             (term,) = scope.leg.terms
             word = f'body : "{" ".join(term.spellings[0])}"'
             match = scope.leg.match.replace(f"({word})", f"({expression})")
-            for sql, values in scope.queries("text.rowid AS id", part, below, above, match):
-                ids = f"SELECT json_group_array(id) FROM ({sql} ORDER BY text.rowid DESC LIMIT ?)"
+            for sql, values in scope.queries("text.rowid AS doc", part, below, above, match):
+                ids = f"SELECT json_group_array(doc) FROM ({sql} ORDER BY text.rowid DESC LIMIT ?)"
                 found += json.loads(self._reader.one(ids, (*values, most - len(found)))[0])
         return found if len(self._scopes) == 1 else sorted(set(found), reverse=True)
 
@@ -154,8 +158,13 @@ class Finder:
             for scope in self._scopes:
                 yield from self._stream(scope, part, 0, _LAST)
 
+    def _docs(self, above: int, below: int) -> tuple[int, int]:
+        """The rowids of a range of ids."""
+        above, below = (first_doc(self._reader.rows, id_, "full.places") for id_ in (above, below))
+        return above, below
+
     def _stream(self, scope: _Scope, part: Part, above: int, below: int) -> Iterator[int]:
-        for sql, values in scope.queries("text.rowid", part, below, above):
+        for sql, values in scope.queries("place.id", part, below, above):
             for (row_id,) in self._reader.rows(f"{sql} ORDER BY text.rowid DESC", values):
                 yield row_id
 
@@ -164,7 +173,7 @@ class Finder:
         found: set[int] = set()
         for scope in self._scopes:
             for part in self._parts:
-                column = "text.rowid" if part is FILES else f"text.rowid >> {OFFSET_BITS}"
+                column = "text.rowid" if part is FILES else f"text.rowid >> {TEXT_BITS}"
                 for sql, values in scope.queries(f"DISTINCT {column}", part):
                     found.update(row[0] for row in self._reader.rows(sql, values))
         return found
@@ -212,13 +221,18 @@ class Finder:
             often = 0.0
             for table in (TALK.table, WORK.table):
                 count, oldest = self._reader.one(
-                    f"SELECT count(*), min(id) FROM (SELECT rowid AS id FROM full.{table}"
+                    f"SELECT count(*), min(doc) FROM (SELECT rowid AS doc FROM full.{table}"
                     f" WHERE {table} MATCH ? AND rowid < {SNAPSHOT_TEXT} ORDER BY rowid DESC LIMIT {_SAMPLE})",
                     (match,),
                 )
-                often += count if count < _SAMPLE else extrapolate(count, oldest, newest)
+                often += count if count < _SAMPLE else extrapolate(count, oldest >> TEXT_BITS, newest)
             found.append(rarity(often, self._blocks))
         return found
+
+
+def block_ids(reader: Reader, docs: Collection[int]) -> dict[int, int]:
+    """The ids of the blocks whose texts have these rowids."""
+    return dict(reader.rows(_BLOCKS, (json.dumps(list(docs)),)))
 
 
 def count_blocks(reader: Reader) -> int:
@@ -232,12 +246,12 @@ def count_blocks(reader: Reader) -> int:
 
 
 def extrapolate(count: int, oldest: int, newest: int) -> float:
-    """About how many blocks have a word if its newest `count` uses reach back from the newest transcript to a block."""
-    return count * newest / max(newest - (oldest >> OFFSET_BITS) + 1, 1)
+    """About how many blocks have a word if its newest `count` uses reach back from the newest transcript to this one."""
+    return count * newest / max(newest - oldest + 1, 1)
 
 
 class _Scope:
-    """One alternative of a query, and the ranges of ids in which it may match."""
+    """One alternative of a query, and the ranges of rowids in which it may match."""
 
     def __init__(self, reader: Reader, leg: Leg, *, all_typed: bool) -> None:
         self.leg = leg
@@ -270,10 +284,10 @@ class _Scope:
         ]
         runs = list(_runs(ids))
         if len(runs) > _MANY_RANGES:
-            self._conditions.append(f"text.rowid >> {OFFSET_BITS} IN (SELECT value FROM json_each(?))")
+            self._conditions.append(f"text.rowid >> {TEXT_BITS} IN (SELECT value FROM json_each(?))")
             self._allowed = "[" + ",".join(map(str, ids)) + "]"
             runs = [(ids[-1], ids[0])]
-        self.ranges = [(low << OFFSET_BITS, (high + 1 << OFFSET_BITS) - 1) for low, high in runs]
+        self.ranges = [(low << TEXT_BITS, (high + 1 << TEXT_BITS) - 1) for low, high in runs]
         if leg.only_agents:
             self._files = None
         elif leg.sessions and self._files is not None:
@@ -288,8 +302,8 @@ class _Scope:
             " AND q.source <> 'history' AND trim(q.text) = trim(p.text))"
         )
         self._conditions.append(
-            f"(text.rowid >> {OFFSET_BITS} NOT IN ({', '.join(map(str, histories))}) OR EXISTS (SELECT 1 FROM prompts p"
-            f" WHERE p.id = text.rowid AND {_of_sessions(self.leg, 'p.session_id')} AND {'1' if all_typed else lost}))"
+            f"(text.rowid >> {TEXT_BITS} NOT IN ({', '.join(map(str, histories))}) OR EXISTS (SELECT 1 FROM prompts p"
+            f" WHERE p.id = place.id AND {_of_sessions(self.leg, 'p.session_id')} AND {'1' if all_typed else lost}))"
         )
         self._typed_values = values_of(self.leg.sessions)
 
@@ -301,9 +315,9 @@ class _Scope:
             conditions.append(_of_sessions(leg, _TITLED))
         if leg.transcripts:
             among = " AND ".join(condition.sql for condition in leg.transcripts)
-            conditions.append(f"text.rowid >> {OFFSET_BITS} IN (SELECT id FROM transcripts WHERE {among})")
+            conditions.append(f"text.rowid >> {TEXT_BITS} IN (SELECT id FROM transcripts WHERE {among})")
         values = (*values_of(leg.rows), *values_of(leg.sessions), *values_of(leg.transcripts))
-        return head + "".join(f" AND {sql}" for sql in conditions), (match, above, below - 1, *values)
+        return _placed(head + "".join(f" AND {sql}" for sql in conditions)), (match, above, below - 1, *values)
 
     def queries(
         self, columns: str, part: Part, below: int = _LAST, above: int = 0, match: str = ""
@@ -317,7 +331,7 @@ class _Scope:
             if self._files is not None and below > SNAPSHOT_TEXT:
                 rows = "".join(f" AND {condition.sql}" for condition in self.leg.rows)
                 values = (*values_of(self.leg.rows), *self._file_values)
-                yield f"{head}{rows}{self._files}", (match, SNAPSHOT_TEXT, below - 1, *values)
+                yield _placed(f"{head}{rows}{self._files}"), (match, SNAPSHOT_TEXT, below - 1, *values)
             return
         if part is TITLES:
             yield self._of_titles(head, match, below, above)
@@ -327,15 +341,22 @@ class _Scope:
         for low, high in self.ranges:
             bottom, top = max(low, above), min(high, below - 1)
             if top >= bottom:
-                yield f"{head}{conditions}", (match, bottom, top, *values)
+                yield _placed(f"{head}{conditions}"), (match, bottom, top, *values)
 
 
 # A title may be in the file of a session other than its own.
 _TITLED = (
     f"coalesce((SELECT t.session_id FROM summaries s JOIN records r ON r.uuid = s.leaf_uuid JOIN transcripts t ON t.id = r.id >> {OFFSET_BITS}"
-    " WHERE s.id = text.rowid AND t.session_id <> '' ORDER BY t.current DESC, r.ts, t.path LIMIT 1),"
-    f" (SELECT session_id FROM transcripts WHERE id = text.rowid >> {OFFSET_BITS}))"
+    " WHERE s.id = place.id AND t.session_id <> '' ORDER BY t.current DESC, r.ts, t.path LIMIT 1),"
+    f" (SELECT session_id FROM transcripts WHERE id = text.rowid >> {TEXT_BITS}))"
 )
+_BLOCKS = "SELECT doc, id FROM full.places WHERE doc IN (SELECT value FROM json_each(?))"
+
+
+def _placed(sql: str) -> str:
+    """A query of the full text, joined with the blocks' ids if it uses them."""
+    join = " AS text CROSS JOIN full.places AS place ON place.doc = text.rowid WHERE "
+    return sql.replace(" AS text WHERE ", join, 1) if "place.id" in sql else sql
 
 
 def _of_sessions(leg: Leg, column: str) -> str:
