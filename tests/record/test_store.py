@@ -454,6 +454,24 @@ def test_a_migration_keeps_a_backup(place: Path, monkeypatch: pytest.MonkeyPatch
         Record.open(str(place))
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a process is ended in the middle")
+def test_a_backup_that_was_interrupted_is_removed_by_the_next_one(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Record.open(str(place)) as record:
+        keep_log(record, b"line\n" * 1000)
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, SECOND))
+    child = os.fork()
+    if not child:
+        monkeypatch.setattr(os, "replace", lambda *_: os._exit(9))
+        Record.open(str(place))
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    (partial,) = place.parent.glob("*.backup.*")
+    with Record.open(str(place)):
+        pass
+    assert not partial.exists()
+    assert len(list(place.parent.glob("*.backup*"))) == 1
+
+
 def test_a_failed_migration_changes_nothing(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Record.open(str(place)) as record:
         generation = keep_log(record, b"line\n")

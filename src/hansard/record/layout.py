@@ -204,6 +204,11 @@ def _back_up(path: str, version: int, busy_seconds: float) -> str:
     """Copy the committed state beside the store, privately and under its final name only when complete."""
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     final = f"{path}.layout-{version}-{stamp}.backup"
+    folder, name = os.path.split(path)
+    for other in os.listdir(folder or "."):
+        # Of a process that was killed here: nobody else is, as the caller holds the write lock.
+        if other.startswith(f"{name}.layout-") and ".backup." in other:
+            os.unlink(os.path.join(folder, other))
     partial = f"{final}.{os.urandom(4).hex()}"
     os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, FILE_MODE))
     try:

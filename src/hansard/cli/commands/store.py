@@ -38,6 +38,9 @@ def sync(cli: Context, reread: bool, clients: tuple[str, ...]) -> None:
     Commands that read the history sync first, so run this only from a scheduler, or for the first sync. Exits with 10
     when a file could not be stored or a transcript could not be indexed; everything else was.
 
+    What is new is not searched for secrets: web, tui and watch do that, the hooks when a session ends, the guard once a
+    day, and `hansard secrets`. Until then `hansard status` counts the bytes.
+
     Examples:
       hansard sync
       hansard sync --reread

@@ -68,9 +68,9 @@ def find_candidates(reader: Reader, finder: Finder, asked: Sequence[Asked]) -> C
     for row_id in best:
         length = min(lengths.get(row_id, _AVERAGE), _LONGEST)
         scores[row_id] /= 1 + _SATURATION * (1 - _LENGTH + _LENGTH * length / _AVERAGE)
-    ids = block_ids(reader, best)
+    blocks = block_ids(reader, best)
     best.sort(key=lambda row_id: (-scores[row_id], -row_id))
-    return Candidates([ids[row_id] for row_id in best], rest, rarity(0, rows))
+    return Candidates([blocks[row_id] for row_id in best], rest, rarity(0, rows))
 
 
 def _estimate(reader: Reader, finder: Finder, word: Asked) -> float:
