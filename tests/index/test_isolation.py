@@ -96,7 +96,13 @@ def indexed(tree: Tree, hidden: int = -1) -> dict[str, list[Any]]:
     found["texts"] = [
         (table, *row)
         for table in ("titles", "talk", "work")
-        for row in others(ask(tree.home, f"SELECT rowid FROM {table} ORDER BY rowid", name="text.db"))
+        for row in others(
+            ask(
+                tree.home,
+                f"SELECT p.id FROM {table}_docsize d JOIN places p ON p.doc = d.id ORDER BY p.id",
+                name="text.db",
+            )
+        )
     ]
     return found
 

@@ -43,6 +43,7 @@ class _Store:
         self.side_files: dict[Any, Any] = {
             row[0]: row[1:] for row in self.index.execute("SELECT id, root, path, current FROM side_files")
         }
+        self.places: dict[Any, Any] = dict(self.text.execute("SELECT doc, id FROM places"))
         self.rates: dict[Any, Any] = {row[0]: row[1:] for row in self.index.execute("SELECT * FROM rates")}
 
     def close(self) -> None:
@@ -90,7 +91,7 @@ class _Store:
     def _document(self, document: Any) -> Any:
         if document >= SNAPSHOT_TEXT:
             return self.side_files[document - SNAPSHOT_TEXT]
-        return self.place(document)
+        return self.place(self.places[document])
 
 
 def dump(home: Path) -> Dump:

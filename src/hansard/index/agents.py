@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from hansard.clients import client_of
 from hansard.index.record_facts import agent_facts
@@ -21,8 +22,7 @@ _MAX_DEPTH = 32
 Owners = dict[int, tuple[str, str, str]]  # transcript -> its subagent (empty: the main thread), path and root
 
 
-@dataclass(slots=True)
-class _Agent:
+class _Agent(Struct):
     agent_id: str
     transcript: int
     record_id: int | None

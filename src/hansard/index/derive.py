@@ -10,9 +10,10 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
+
+from msgspec import Struct
 
 from hansard.clients.programs import UNIQUE_CALL_IDS, WORKTREES_PATTERN
 from hansard.clients.state import State, countable, load
@@ -41,8 +42,7 @@ _WORKTREE = re.compile(rf"[/\\](?:{WORKTREES_PATTERN}|\.worktrees)[/\\][^/\\].*"
 _IS_UNIQUE = " OR ".join(f"c.tool_use_id GLOB '{beginning}*'" for beginning in UNIQUE_CALL_IDS)
 
 
-@dataclass(slots=True)
-class Part:
+class Part(Struct, eq=False):
     """One current transcript of a session with its fold."""
 
     id: int

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import apsw
+from msgspec import Struct, field
 
 from hansard.clients import client_of
 from hansard.errors import HansardError
@@ -34,8 +34,7 @@ _TRIES = 3  # for a file that is written while it is read
 _Item = tuple[Found, Known | None, int, RootSurvey]
 
 
-@dataclass(slots=True)
-class WriteResult:
+class WriteResult(Struct):
     """What was stored in the record."""
 
     touched: set[int] = field(default_factory=set)  # generations with something new

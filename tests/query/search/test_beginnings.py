@@ -16,6 +16,7 @@ import pytest
 import hansard
 from hansard.engine import Hansard
 from hansard.errors import UsageError
+from hansard.index.text import TextIndex
 from hansard.model.requests import SearchRequest
 from hansard.query.language import parse
 from hansard.query.search import candidates, vocabulary
@@ -23,6 +24,7 @@ from hansard.query.search.pages import Search
 from hansard.query.search.plan import make_plan
 from hansard.query.search.spellings import Spelling, as_typed, begun_spellings, inflections, spellings
 from hansard.query.search.vocabulary import IndexedWords
+from hansard.record.store import Record
 from tests.sync.making import Tree, main_path, result, session
 
 LETTERS = string.ascii_lowercase
@@ -105,8 +107,12 @@ def _wordy(folder: Path, lines: int) -> Iterator[Hansard]:
     texts = (" ".join(itertools.islice(words, 100)) for _ in range(lines))
     talk = [result(session(1), f"r{number}", f"t{number}", text, number) for number, text in enumerate(texts)]
     tree.write(main_path(session(1)), talk)
+    tree.sync()
+    with Record.open(str(tree.home / "record.db"), readonly=True) as record:
+        text = TextIndex(str(tree.home / "text.db"), record)
+        text.merge_whole()  # how many segments a sync leaves is chance, and each is looked at
+        text.close()
     with hansard.open(tree.home, roots=[tree.config]) as h:
-        h.sync()
         yield h
 
 

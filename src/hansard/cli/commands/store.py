@@ -39,7 +39,7 @@ def sync(cli: Context, reread: bool, clients: tuple[str, ...]) -> None:
     when a file could not be stored or a transcript could not be indexed; everything else was.
 
     What is new is not searched for secrets: web, tui and watch do that, the hooks when a session ends, the guard once a
-    day, and `hansard secrets`. Until then `hansard status` counts the bytes.
+    day, and `hansard secrets`. Until then `unscanned_bytes` of `hansard status --json` counts it.
 
     Examples:
       hansard sync

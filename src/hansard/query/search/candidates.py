@@ -32,6 +32,7 @@ _SAMPLE = 120
 _COMMON = 20_000  # blocks that have a word; in more, no words are looked for side by side
 _PROMPT = "(mark : kindprompt)"
 _MANY_RANGES = 24
+_FIRST_STEP, _AT_ONCE = 64, 10_000
 _LAST = (1 << 63) - 1
 
 
@@ -124,12 +125,24 @@ class Finder:
     def count(self) -> int:
         """The total number of matching blocks."""
         if len(self._scopes) != 1:
-            return sum(1 for _ in self.ids())
+            return sum(1 for _ in self.docs())
         queries = (query for part in self._parts for query in self._scopes[0].queries("count(*)", part))
         return sum(self._reader.one(sql, values)[0] for sql, values in queries)
 
     def ids(self, above: int = 0, below: int = _LAST) -> Iterator[int]:
         """Every matching block once: those in transcripts from the newest id down, then files; or those in a range."""
+        return self._in_steps(self.docs(above, below))
+
+    def _in_steps(self, docs: Iterator[int]) -> Iterator[int]:
+        """The ids of blocks, looked up for more and more of them at a time."""
+        most = _FIRST_STEP
+        while some := list(islice(docs, most)):
+            ids = block_ids(self._reader, some)
+            yield from (ids[doc] for doc in some)
+            most = min(2 * most, _AT_ONCE)
+
+    def docs(self, above: int = 0, below: int = _LAST) -> Iterator[int]:
+        """The rowids of the same."""
         above, below = self._docs(above, below)
         for parts in ([part for part in self._parts if part is not FILES], [FILES]):
             streams = [self._stream(scope, part, above, below) for scope in self._scopes for part in parts]
@@ -156,7 +169,7 @@ class Finder:
         """Matches whose time may differ from their transcript's: titles of other sessions, and files."""
         for part in (TITLES, FILES):
             for scope in self._scopes:
-                yield from self._stream(scope, part, 0, _LAST)
+                yield from self._in_steps(self._stream(scope, part, 0, _LAST))
 
     def _docs(self, above: int, below: int) -> tuple[int, int]:
         """The rowids of a range of ids."""
@@ -164,7 +177,7 @@ class Finder:
         return above, below
 
     def _stream(self, scope: _Scope, part: Part, above: int, below: int) -> Iterator[int]:
-        for sql, values in scope.queries("place.id", part, below, above):
+        for sql, values in scope.queries("text.rowid", part, below, above):
             for (row_id,) in self._reader.rows(f"{sql} ORDER BY text.rowid DESC", values):
                 yield row_id
 
@@ -377,7 +390,6 @@ def _runs(ids: list[int]) -> Iterator[tuple[int, int]]:
         yield low, high
 
 
-_AT_ONCE = 10_000
 _TYPED = Or((Kind("prompt"), Kind("command")))
 
 

@@ -61,7 +61,7 @@ def hints(reader: Reader, node: Node) -> Iterator[str]:
         return
     rest = tuple(part for part in parts if part is not words[0])
     finder = Finder(reader, make_plan(reader, And(rest) if len(rest) > 1 else rest[0], vocabulary))
-    if found := sum(1 for _ in islice(finder.ids(), _MOST_MATCHES)):
+    if found := sum(1 for _ in islice(finder.docs(), _MOST_MATCHES)):
         over = found == _MOST_MATCHES
         count = f"are over {found - 1:,} matches" if over else f"are {found:,} matches" if found > 1 else "is 1 match"
         yield f"without {words[0].text!r} there {count}"
