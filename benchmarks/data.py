@@ -16,7 +16,7 @@ SEED = 7
 LONG_LINE = 100_000_000
 _BIGGEST = 80_000_000
 _FILES = 3000
-_GENERATOR = PROJECT / "src" / "hansard" / "demo"
+_GENERATOR = PROJECT / "benchmarks" / "load"
 
 
 @dataclass(frozen=True, slots=True)

@@ -208,6 +208,20 @@ def test_no_package_is_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     assert prints.installed() == "none"
 
 
+def test_an_upgrade_of_the_package_is_noticed_while_a_process_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "genai_prices").mkdir()
+    (tmp_path / "genai_prices" / "data.py").write_text("1")
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    found = []
+    for version in ("1", "2"):
+        (tmp_path / f"genai_prices-{version}.dist-info").mkdir()
+        os.utime(tmp_path, ns=(int(version), int(version)))
+        found.append(prints.installed())
+    assert found == ["genai_prices-1.dist-info 1", "genai_prices-1.dist-info,genai_prices-2.dist-info 1"]
+
+
 def test_fetching(store: str) -> None:
     with serving(json.dumps(NEW).encode()) as address:
         book = fetch(store, address)

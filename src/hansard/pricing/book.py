@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from datetime import UTC, date, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -127,10 +127,15 @@ def read(home: str) -> Book | None:
     """Read the stored prices; None if they are missing or unreadable."""
     try:
         with open(os.path.join(home, FILE_NAME), "rb") as file:
-            book = msgspec.json.decode(file.read(), type=Book)
+            book = _decode(file.read())
     except (OSError, msgspec.DecodeError):
         return None
     return book if book.format == _FORMAT else None
+
+
+@lru_cache(maxsize=1)  # a new store's prices are read again right after they were written
+def _decode(data: bytes) -> Book:
+    return msgspec.json.decode(data, type=Book)
 
 
 def fetch(home: str, url: str | None = None) -> Book:

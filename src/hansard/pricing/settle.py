@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from hansard.index.schema import QUARTER
@@ -214,10 +215,14 @@ def installed() -> str:
     for folder in sys.path:
         with contextlib.suppress(OSError):
             size = os.path.getsize(os.path.join(folder, "genai_prices", "data.py"))
-            # The same in every environment with this version, so that several can share a store.
-            versions = [name for name in os.listdir(folder or ".") if name.startswith("genai_prices-")]
-            return f"{','.join(sorted(versions))} {size}"
+            return f"{_versions(folder or '.', os.stat(folder or '.').st_mtime_ns)} {size}"
     return "none"
+
+
+@lru_cache(maxsize=1)
+def _versions(folder: str, mtime_ns: int) -> str:  # noqa: ARG001 - installing another version changes the folder's time
+    """The installed versions; the same in every environment with these, so that several can share a store."""
+    return ",".join(sorted(name for name in os.listdir(folder) if name.startswith("genai_prices-")))
 
 
 def fingerprint(home: str) -> str:
