@@ -22,6 +22,7 @@ from hansard.clients.claude_code.roots import running_sessions
 from hansard.errors import UsageError
 from hansard.files import is_alive
 from hansard.model.names import is_windows, moved_path
+from hansard.render.format import many
 from hansard.sources.roots import Root
 
 ALIASES = ".session-aliases"
@@ -250,7 +251,7 @@ def _moved_folder(source: str, target: str, old: str, new: str, rewrite_cwd: boo
             place = target + path[len(source) :]
             if count := count_lines(path, "cwd", moved):
                 # The file is read at its new place: the rename comes first.
-                steps.append(_rewrite(place, "cwd", moved, f"rewrite cwd in {count} lines of {place}"))
+                steps.append(_rewrite(place, "cwd", moved, f"rewrite cwd in {many(count, 'line')} of {place}"))
     return steps
 
 
@@ -279,7 +280,7 @@ def _config_steps(config: str, old: str, new: str, bases: list[str], warnings: l
     steps: list[Step] = []
     history = os.path.join(config, "history.jsonl")
     if os.path.isfile(history) and (count := count_lines(history, "project", moved)):
-        steps.append(_rewrite(history, "project", moved, f"rewrite project in {count} lines of {history}"))
+        steps.append(_rewrite(history, "project", moved, f"rewrite project in {many(count, 'line')} of {history}"))
     path = os.path.join(config, ".claude.json")
     if not os.path.exists(path) and os.path.basename(config) == ".claude":
         path = os.path.join(os.path.dirname(config), ".claude.json")

@@ -56,7 +56,7 @@ def test_until_a_day_means_to_its_end(text: str, meant: datetime) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "soon", "7", "7x", "2026-13", "2026-13-01", "999999w", "20261301", "--1d", "\u0667d", "2026-W01-1"]
+    "text", ["", "soon", "7", "7x", "2026-13", "2026-13-01", "20261301", "--1d", "\u0667d", "2026-W01-1"]
 )
 def test_no_date_is_told_with_examples(text: str) -> None:
     with pytest.raises(UsageError, match="2026-05-01, "):

@@ -14,7 +14,7 @@ import pytest
 
 from hansard.cli.app import hansard
 from hansard.export import formats
-from tests.cli.conftest import OTHER, SESSION, Run
+from tests.cli.conftest import OTHER, SESSION, Run, said, write_log
 
 
 def written(folder: Path) -> list[str]:
@@ -135,6 +135,16 @@ def test_a_session_that_cannot_be_drawn_is_told_and_the_exit_code_says_so(
     assert f"session {SESSION}: ValueError: odd" in result.stderr
     assert "\x1b" not in result.output
     assert len(written(tmp_path / "out")) == 1
+
+
+def test_empty_sessions_that_are_left_out_are_counted(run: Run, root: Path, tmp_path: Path) -> None:
+    empty = "33333333-cccc-4ccc-8ccc-333333333333"
+    write_log(root, empty, [said(1, "Warmup", session=empty) | {"type": "system", "message": None}])
+    done = run("export", "--all", "--format", "markdown", "--to", str(tmp_path / "out"))
+    assert "1 empty session left out, which may have cost something: --empty includes them" in done.stderr
+    done = run("export", "--all", "--empty", "--format", "markdown", "--to", str(tmp_path / "out"))
+    assert "2 files written, 2 unchanged" in done.stdout
+    assert "left out" not in done.stderr
 
 
 def test_lines_and_tables(run: Run, tmp_path: Path) -> None:

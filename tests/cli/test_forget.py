@@ -18,6 +18,9 @@ def test_shown_then_done(run: Run, root: Path) -> None:
     assert "transcripts" in shown.stdout
     assert "left: --source removes it" in shown.stdout
     assert "1 copy stays:" in shown.stdout
+    assert (
+        "Not touched, because Hansard does not know of them: exported files that were copied or moved" in shown.stderr
+    )
     assert "Nothing was changed" in shown.stderr
     assert run("show", SESSION).exit_code == 0
     done = run("forget", SESSION[:8], "--yes")

@@ -56,6 +56,13 @@ def test_json(run: Run, root: Path) -> None:
     assert undone == {"applied": True, "written": 2, "same": 0, "bytes": plan["bytes"]}
 
 
+def test_nothing_matches(run: Run) -> None:
+    none = run("free", "--older-than", "2020-05-01T00:00", "--kind", "todo", "--kind", "paste", code=1)
+    assert none.stdout == ""
+    assert "no stored file was last changed before 2020-05-01 00:00 and is of kind todo or paste" in none.stderr
+    assert run("free", "--older-than", "2020-05-01", "--yes").stdout == "0 files removed, 0 B freed\n"
+
+
 def test_errors(run: Run) -> None:
     assert "nothing to bring back" in run("free", "--undo", code=1).stderr
     assert "nothing to bring back" in run("free", "--undo", "--yes", code=1).stderr

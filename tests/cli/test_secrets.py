@@ -39,12 +39,12 @@ def test_secrets_are_found_shown_and_decided(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("show",), "takes one SECRET"),
+        (("show",), "missing argument 'SECRET'"),
         (("show", "abcd", "--reveal"), "to a terminal only"),
-        (("resolve", "abcd"), "takes a SECRET and one of"),
+        (("resolve", "abcd"), "missing argument '{open|rotated|false-alarm|accepted}'"),
         (("list", "abcd"), "takes options only"),
         (("show", "nothing"), "not the id of a secret"),
-        (("scrub",), "takes sessions"),
+        (("scrub",), "missing argument 'SESSION...'"),
         (("scrub", SESSION), "no secret is written in it"),
     ],
 )
@@ -53,6 +53,24 @@ def test_mistakes_say_what_to_do(run: Run, words: tuple[str, ...], message: str)
     done = run("secrets", *words, code=None)
     assert done.exit_code != 0
     assert message in done.stderr
+
+
+def test_each_command_has_a_help_page_with_an_example(run: Run) -> None:
+    whole = run("secrets", "--help").stdout
+    for name in ("list", "scan", "show", "resolve", "scrub"):
+        page = run("secrets", name, "--help").stdout
+        assert f"Usage: hansard secrets {name} " in page
+        assert f"      hansard secrets {name}".strip() in page.partition("Examples:")[2]
+        assert run("help", "secrets", name).stdout == page
+        assert f"  {name} " in whole
+        assert "..." not in whole.partition("Commands:")[2]
+    assert "has no commands of its own" in run("help", "sync", "now", code=2).stderr
+
+
+def test_options_may_come_before_the_command(run: Run) -> None:
+    assert "secrets" in json.loads(run("secrets", "--state", "all", "--json", "list", code=1).stdout)
+    assert "secrets" in json.loads(run("secrets", "--session", SESSION, "--json", code=1).stdout)
+    assert "bytes_read" in json.loads(run("secrets", "--json", "scan").stdout)
 
 
 def test_a_list_says_what_was_not_searched(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -94,7 +112,7 @@ def test_forgotten_everywhere(run: Run, root: Path) -> None:
     (one,) = json.loads(run("secrets", "--json").stdout)["secrets"]
     assert "--source overwrites them" in run("forget", "--secret", one["secret_id"]).stdout
     done = run("forget", "--secret", one["secret_id"], "--source", "--yes")
-    assert "2 stretches erased" in done.stdout
+    assert "2 occurrences erased" in done.stdout
     assert all(TOKEN.encode() not in transcript.read_bytes() for transcript in transcripts)
     assert "[github-" in run("show", SESSION).stdout
     assert "no secret has an id" in run("forget", "--secret", one["secret_id"], code=1).stderr

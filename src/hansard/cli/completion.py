@@ -70,7 +70,9 @@ def register() -> None:
 
 
 def attach(command: click.Command) -> click.Command:
-    """Add completion to a command's parameters; only needed when a shell asks."""
+    """Add completion to the parameters of a command and of those below it; only needed when a shell asks."""
+    for below in command.commands.values() if isinstance(command, click.Group) else ():
+        attach(below)
     for param in command.params:
         complete = _completer(param)
         if complete is not None:

@@ -20,6 +20,7 @@ from hansard.cli.background import START
 from hansard.cli.hook.run import FOLDER, KEEPING, PROMPT, TOOL, read_log
 from hansard.cli.hook.secrets import TOOLS
 from hansard.errors import UsageError
+from hansard.render.format import many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -252,7 +253,7 @@ def plan_plugin(
     steps = []
     for path, data in files.items():
         place = os.path.join(folder, *path.split("/"))
-        steps.append(Write(place, content(data), summary=f"write {place} ({len(data.splitlines())} lines)"))
+        steps.append(Write(place, content(data), summary=f"write {place} ({many(len(data.splitlines()), 'line')})"))
     path = os.path.join(config, _SETTINGS)
     before = read_file(path)
     settings = load_object(before, path)

@@ -121,7 +121,7 @@ def _option(request: type[Struct], name: str, names: list[str]) -> Option:
         how["required"] = True
     limits: Any = (field.meta.ge, field.meta.le)
     if field.type is bool:
-        how = {"is_flag": True}
+        how = {"is_flag": True, **({"default": True} if default else {})}
     elif field.type in (int, float):
         numbers = Count(*limits) if field.type is int else click.FloatRange(*limits)
         how = {"type": numbers, "default": default, "metavar": field.extra.get("metavar", "N")}

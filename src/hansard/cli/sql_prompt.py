@@ -17,6 +17,7 @@ from hansard.cli.context import note
 from hansard.errors import HansardError, UsageError
 from hansard.files import FILE_MODE
 from hansard.model.store_requests import SQL_ENGINES
+from hansard.render.format import many
 from hansard.render.text import one_line
 from hansard.sql import FUNCTIONS, KEYWORDS, QUESTIONS, VIEWS, find_question
 
@@ -92,7 +93,7 @@ class Prompt:
         request = replace(self._request, query=sql.rstrip().rstrip(";"), parameters=parameters or {})
         self._answer = self._h.sql(request)
         show(self._cli, self._answer)
-        note(f"{len(self._answer.rows):,} rows in {time.perf_counter() - started:.2f} s")
+        note(f"{many(len(self._answer.rows), 'row')} in {time.perf_counter() - started:.2f} s")
 
     def _command(self, name: str = "", argument: str = "") -> None:
         if name == "help":

@@ -109,7 +109,7 @@ class Blamer:
         first = lines[0] if lines is not None else 1
         if lines is not None:
             if first > len(whole):
-                raise UsageError(f"{path} has only {len(whole):,} lines")
+                raise UsageError(f"{path} has only {len(whole):,} line{'s' * (len(whole) != 1)}")
             lines = (first, min(lines[1], len(whole)))
         blamed = self._blame(path, commit, lines)
         if not blamed:

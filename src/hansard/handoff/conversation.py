@@ -14,6 +14,7 @@ from hansard.clients.protocol import Said
 from hansard.errors import NotFound
 from hansard.guard.passages import cut_to_tokens, estimate_tokens, safe_text
 from hansard.model.display import Checklist, Code, Console, Diff, Plain, Prose
+from hansard.render.format import many
 from hansard.thread.tool_views import USER
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def _merged(steps: Iterable[Step], start: datetime) -> Iterator[Said]:
 
 
 def _opening(session: Session, left_out: int) -> str:
-    gap = f" {left_out} messages after the first prompt are left out." if left_out else ""
+    gap = f" {many(left_out, 'message after the first prompt is', 'messages after the first prompt are')} left out." if left_out else ""
     return (
         f"This conversation began in {session.client}, session {session.session_id}; `hansard handoff` continues it here."
         f" Tool calls are named, without their results: read files again before you change them.{gap}"

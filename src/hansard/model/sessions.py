@@ -101,7 +101,7 @@ class SessionCopy(Struct, frozen=True):
     results: int  # tool results that became a short note
     pictures: int  # likewise
     left_out: int  # records that a conversation does not need: snapshots, requests, progress, old attachments
-    unreadable: int  # damaged stretches, left out
+    unreadable: int  # damaged parts, left out
     split: int  # records that shared a line with another
     relinked: int  # records whose parent did not exist, or was in a circle
     joined: int  # beginnings that now continue what was before them

@@ -48,7 +48,7 @@ def receipt_words(receipt: Receipt) -> str:
         (erased.sessions, "session", None),
         (erased.transcripts, "transcript", None),
         (erased.files, "other file", None),
-        (erased.stretches, *(("stretch", "stretches") if erased.reason == "secret" else ("line", None))),
+        (erased.stretches, "occurrence" if erased.reason == "secret" else "line", None),
         (erased.remarks, "tag, title or note", "tags, titles and notes"),
     )
     what = ", ".join(many(count, one, several) for count, one, several in counts if count)

@@ -243,9 +243,7 @@ _NAMES = {
 def _told(error: apsw.Error, query: str) -> UsageError:
     """SQLite's error, with the place it names."""
     if isinstance(error, apsw.AuthError):
-        return UsageError(
-            f"not allowed: {error}. A query can only read the views", "; `hansard sql --schema` lists them"
-        )
+        return UsageError(f"{error}: a query can only read the views", "; `hansard sql --schema` lists them")
     message = str(error)
     offset = getattr(error, "error_offset", -1)
     if offset is not None and 0 <= offset < len(query.encode()):

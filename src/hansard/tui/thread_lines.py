@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from hansard.render.depth import DEPTHS, Depth
+from hansard.render.format import many
 from hansard.render.terminal.drawing import Drawing
 from hansard.render.terminal.page import head
 from hansard.render.terminal.parts import Board
@@ -283,7 +284,7 @@ def _cut(part: Part) -> Part:
     if len(text) <= _LONGEST_TEXT:
         return part
     return replace(
-        part, text=f"{text[:_LONGEST_TEXT]}\n… {len(text) - _LONGEST_TEXT:,} more characters: . shows the raw line"
+        part, text=f"{text[:_LONGEST_TEXT]}\n… {many(len(text) - _LONGEST_TEXT, 'more character')}: . shows the raw line"
     )
 
 

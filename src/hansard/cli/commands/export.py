@@ -69,10 +69,15 @@ def export(cli: Context, request: ExportRequest, filters: SessionsRequest, every
     settings = cli.settings()
     with cli.reading(settings, outgoing=True) as h:
         chosen: list[Session] | None = None
+        left_out = 0
         if not everything and not narrowed:
             chosen = _named(h, words)
         elif not whole:
-            chosen = list(h.sessions(replace(filters, query=" ".join(words) or None, limit=None)).sessions)
+            found = h.sessions(replace(filters, query=" ".join(words) or None, limit=None))
+            chosen = list(found.sessions)
+            if not filters.debris:
+                filters = replace(filters, query=" ".join(words) or None, debris=True, limit=1)
+                left_out = h.sessions(filters).total - found.total
             if not chosen:
                 raise NotFound("no session matches")
         if settings.redact_outgoing != "off":
@@ -84,7 +89,7 @@ def export(cli: Context, request: ExportRequest, filters: SessionsRequest, every
         with make_bar("Exporting", after=SLOW_SECONDS) as bar:
             redact = settings.redact_outgoing
             done = h.export(replace(request, sessions=chosen, format=form, redact=redact, progress=bar))
-    _tell(cli, done)
+    _tell(cli, done, left_out)
 
 
 def _named(h: Hansard, words: list[str]) -> list[Session]:
@@ -95,7 +100,7 @@ def _named(h: Hansard, words: list[str]) -> list[Session]:
     return list({session.session_id: session for session in found}.values())
 
 
-def _tell(cli: Context, done: Exported) -> None:
+def _tell(cli: Context, done: Exported, left_out: int) -> None:
     """Say what was done; exit code 3 when a session could not be exported."""
     if cli.as_json:
         cli.emit(done)
@@ -108,6 +113,8 @@ def _tell(cli: Context, done: Exported) -> None:
             cli.say([f"{many(done.redacted, 'secret')} redacted; --redact off keeps them"])
         if done.not_included:
             note(f"not in files of this format: {'; '.join(done.not_included)}")
+        if left_out:
+            note(f"{many(left_out, 'empty session')} left out, which may have cost something: --empty includes them")
     if done.unscanned_bytes:
         cli.has_told_unsearched = True
         warn(

@@ -14,7 +14,7 @@ from hansard.cli.request_options import note_next, read_page, reversed_order, sh
 from hansard.errors import NotFound, UsageError
 from hansard.model.requests import FileHistoryRequest, FilesRequest, same_for
 from hansard.model.table import Column, Kind, Table
-from hansard.render.format import short
+from hansard.render.format import many, short
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ def _lines(cli: Context, h: Hansard, history: FileHistory, *, diff: bool) -> Ite
     paint = cli.paint()
     yield paint(one_line(history.path), "heading")
     yield paint(
-        f"{short(history.changes)} changes, +{short(history.added)} -{short(history.removed)} lines,"
-        f" {short(history.sessions)} sessions, {short(history.reads)} other calls",
+        f"{many(history.changes, 'change')}, +{short(history.added)} -{short(history.removed)} lines,"
+        f" {many(history.sessions, 'session')}, {many(history.reads, 'other call')}",
         "dim",
     )
     yield ""

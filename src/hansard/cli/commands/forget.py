@@ -17,6 +17,11 @@ from hansard.render.erasing import left_lines, plan_lines, receipt_words
 if TYPE_CHECKING:
     from hansard.engine import Hansard
 
+_NOT_KNOWN = (
+    "Not touched, because Hansard does not know of them: exported files that were copied or moved since, and what `show`, `cat`, `sql --to`,"
+    " `audit --to`, `restore` or another program wrote."
+)
+
 
 @click.command(cls=Command)
 @click.argument("names", metavar="SESSION...", nargs=-1)
@@ -82,6 +87,7 @@ def forget(cli: Context, request: ForgetRequest, yes: bool, shows_receipts: bool
         warn(warning)
     if receipt is None:
         cli.say(plan_lines(plan, cli.draw))
+        note(_NOT_KNOWN)
         note("Nothing was changed. Run this again with --yes to erase it; this cannot be undone.")
         return
     cli.say([*left_lines(plan), receipt_words(receipt)])

@@ -8,12 +8,12 @@ import click
 from msgspec.structs import replace
 
 from hansard.cli.commands.restore import warn_of_cleanup
-from hansard.cli.context import SLOW_SECONDS, Command, Context, note, reads, warn
+from hansard.cli.context import SLOW_SECONDS, Command, Context, none_found, note, reads, warn
 from hansard.cli.output.progress import BytesBar
 from hansard.cli.request_options import takes
 from hansard.errors import Incomplete, UsageError
 from hansard.model.store_requests import FreeRequest
-from hansard.render.format import many, size
+from hansard.render.format import local, many, size
 from hansard.render.text import fit_path, one_line
 
 if TYPE_CHECKING:
@@ -65,10 +65,10 @@ def free(cli: Context, request: FreeRequest, yes: bool, undo: bool, touch: bool)
         else:
             with BytesBar("Comparing", after=SLOW_SECONDS) as bar:
                 plan = h.plan_free(replace(request, progress=bar))
-            _show(cli, plan)
+            _show(cli, plan, request)
 
 
-def _show(cli: Context, plan: FreePlan) -> None:
+def _show(cli: Context, plan: FreePlan, request: FreeRequest) -> None:
     if cli.as_json:
         cli.emit(
             {
@@ -81,6 +81,8 @@ def _show(cli: Context, plan: FreePlan) -> None:
         )
         return
     cli.say(_described(cli, plan))
+    if not plan.items:
+        none_found(f"no stored file {_conditions(request)}")
     if plan.freeable:
         note(
             f"{size(plan.bytes)} in {many(len(plan.freeable), 'file')} can be freed: run this again with --yes."
@@ -90,7 +92,7 @@ def _show(cli: Context, plan: FreePlan) -> None:
 
 def _described(cli: Context, plan: FreePlan) -> Iterator[str]:
     columns = cli.width()
-    for table in (plan.by_kind(), plan.by_age(), plan.by_project()):
+    for table in (plan.by_kind(), plan.by_age(), plan.by_project()) if plan.items else ():
         more = len(table.rows) - _PROJECTS_SHOWN
         yield from cli.draw(replace(table, rows=table.rows[:_PROJECTS_SHOWN]))
         if more > 0:
@@ -108,15 +110,23 @@ def _described(cli: Context, plan: FreePlan) -> Iterator[str]:
             yield f"  and {len(plan.not_stored) - _SHOWN:,} more"
 
 
+def _conditions(request: FreeRequest) -> str:
+    """What files were looked for."""
+    wanted = [f"was last changed before {local(request.until):%Y-%m-%d %H:%M}"] if request.until else []
+    wanted += [f"is of kind {' or '.join(request.kinds)}"] if request.kinds else []
+    wanted += [f"is of project {one_line(request.project)}"] if request.project else []
+    wanted += [f"is of session {' or '.join(map(one_line, request.names))}"] if request.names else []
+    return " and ".join(wanted) or "is in the clients' folders"
+
+
 def _free(cli: Context, h: Hansard, request: FreeRequest) -> None:
     with BytesBar("Freeing", after=SLOW_SECONDS) as bar:
         done = h.free(replace(request, progress=bar))
     if cli.as_json:
         cli.emit({"applied": True, "files": done.files, "bytes": done.bytes, "left": done.left})
     else:
-        cli.say(
-            [f"{many(done.files, 'file')} removed, {size(done.bytes)} freed; `hansard free --undo` brings them back"]
-        )
+        undo = "; `hansard free --undo` brings them back" if done.files else ""
+        cli.say([f"{many(done.files, 'file')} removed, {size(done.bytes)} freed{undo}"])
     _warn_of(done.left)
 
 
@@ -124,7 +134,7 @@ def _warn_of(left: Sequence[FreeItem]) -> None:
     for item in left[:_SHOWN]:
         warn(f"{one_line(item.path)} stays: {one_line(item.reason)}")
     if len(left) > _SHOWN:
-        warn(f"{len(left) - _SHOWN:,} more files stay")
+        warn(many(len(left) - _SHOWN, "more file stays", "more files stay"))
 
 
 def _undo(cli: Context, h: Hansard, request: FreeRequest, *, touch: bool) -> None:

@@ -5,27 +5,31 @@ from __future__ import annotations
 import click
 
 from hansard.cli.context import Command, Context, common
+from hansard.errors import UsageError
 
 
 @click.command(cls=Command)
-@click.argument("command", required=False)
+@click.argument("command", nargs=-1)
 @common
 @click.pass_context
-def help(ctx: click.Context, cli: Context, command: str | None) -> None:  # noqa: A001 - a command's function has its name
+def help(ctx: click.Context, cli: Context, command: tuple[str, ...]) -> None:  # noqa: A001 - a command's function has its name
     """Show help for a command, or list all commands.
 
     Examples:
       hansard help
       hansard help search
+      hansard help secrets scan
     """
-    root = ctx.find_root()
-    text = root.get_help()
-    if command is not None and isinstance(root.command, click.Group):
-        _, found, _ = root.command.resolve_command(root, [command])
+    asked = ctx.find_root()
+    for name in command:
+        if not isinstance(asked.command, click.Group):
+            raise UsageError(f"`{asked.command_path}` has no commands of its own")
+        _, found, _ = asked.command.resolve_command(asked, [name])
         if found is not None:
-            text = found.get_help(click.Context(found, info_name=command, parent=root))
+            asked = click.Context(found, info_name=name, parent=asked)
+    text = asked.get_help()
     if cli.as_json:
-        cli.emit({"command": command, "help": text})
+        cli.emit({"command": " ".join(command) or None, "help": text})
     else:
         click.echo(text)
 

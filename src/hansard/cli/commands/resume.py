@@ -27,7 +27,6 @@ _CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
 _PLURALS = {
     "snapshot, request or attachment record": "snapshot, request and attachment records",
     "name of a last record that does not exist": "names of last records that do not exist",
-    "damaged stretch": "damaged stretches",
 }
 
 
@@ -154,7 +153,7 @@ def _changes(copy: SessionCopy) -> list[str]:
         (copy.results, "tool result", "replaced by a note"),
         (copy.pictures, "picture", "replaced by a note"),
         (copy.left_out, "snapshot, request or attachment record", "left out"),
-        (copy.unreadable, "damaged stretch", "left out"),
+        (copy.unreadable, "damaged part", "left out"),
         (copy.split, "record", "put on a line of its own"),
         (copy.relinked, "record", "linked to the one before it, since its parent is missing or in a circle"),
         (copy.joined, "later beginning", "joined to the conversation before it"),

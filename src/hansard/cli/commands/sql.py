@@ -15,6 +15,7 @@ from hansard.cli.request_options import CSV, limit_option, takes
 from hansard.errors import UsageError
 from hansard.model.store_requests import SqlRequest
 from hansard.model.table import Column, Table
+from hansard.render.format import many
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ def show(cli: Context, answer: SqlResult) -> None:
 
     cli.say(cli.draw(result_table(answer), cut=True))
     if answer.truncated:
-        note(f"the first {len(answer.rows):,} rows; -n 0 shows all, --to FILE writes all to a file")
+        note(f"the first {many(len(answer.rows), 'row')}; -n 0 shows all, --to FILE writes all to a file")
     elif not answer.rows:
         note("no rows")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hansard.cli.hook.run import in_time, say
 from hansard.guard.passages import Quoter, age, cut_to_tokens, estimate_tokens, safe_text
 from hansard.model.names import is_handle, shown_id
+from hansard.render.format import many
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Session
@@ -59,6 +60,6 @@ def make_briefing(home: str, folder: str, present: str) -> str:
 def _line(session: Session, quoter: Quoter, now: datetime) -> str:
     title = " ".join(cut_to_tokens(safe_text(session.title), _TITLE_TOKENS).split())
     when = age(session.ended_at, now) if session.ended_at else "at an unknown time"
-    changed = f", {session.files_changed} files changed" if session.files_changed else ""
+    changed = f", {many(session.files_changed, 'file')} changed" if session.files_changed else ""
     name = shown_id(session.session_id)
     return f"- {when}, session {name if is_handle(name) else name[:8]}{changed}: {quoter.quote(title)}"

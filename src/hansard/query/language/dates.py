@@ -59,8 +59,13 @@ def parse_span(text: str, now: datetime, zone: tzinfo | None = None, *, whole: b
         if re.fullmatch(_TIME, wanted, re.ASCII):
             moment = _in_zone(datetime.fromisoformat(wanted.upper()), zone)
             return Span(moment, moment)
-    except (ValueError, OverflowError, OSError):
-        pass
+    except (ValueError, OverflowError, OSError) as error:
+        if isinstance(error, OverflowError) or wanted[:4] in (
+            "0000",
+            "0001",
+            "9999",
+        ):  # representable in some time zones only
+            raise UsageError(f"date {text!r} is out of range: use one of the years 2 to 9998") from None
     raise UsageError(f"invalid date {text!r}; use for example {EXAMPLES}")
 
 

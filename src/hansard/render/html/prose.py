@@ -9,6 +9,7 @@ import re
 from functools import cache, partial
 from typing import TYPE_CHECKING, ClassVar
 
+from hansard.render.format import many
 from hansard.render.highlighting import CLASSES, coloured
 from hansard.render.html.escaping import marked_up, quoted, spans, visible, with_links
 
@@ -226,8 +227,8 @@ def first_cut(text: str) -> int:
 def more_words(text: str, place: int) -> str:
     """How much is folded."""
     if text[place - 1] == "\n":
-        return f"{text.count(chr(10), place) + 1:,} more lines"
-    return f"{len(text) - place:,} more characters"
+        return many(text.count("\n", place) + 1, "more line")
+    return many(len(text) - place, "more character")
 
 
 # -- prompts: Markdown as people type it, in which every character that is not layout is kept
