@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hansard.audit import paths
-from hansard.audit.rules import access, agents, deleting, remote
+from hansard.audit.rules import access, deleting, remote
+from hansard.clients.programs import PROGRAMS
 from hansard.query.search import excerpts
 from tests.complexity.hostile import texts
 from tests.complexity.patterns import Found, find_patterns
@@ -122,7 +123,9 @@ def _patterns_of_audits() -> list[str]:
         pattern for table in (remote._TUNNELS, remote._GLOBAL_INSTALLS, remote._URL_INSTALLS) for _, pattern in table
     ]
     listed += [pattern for table in (paths._PRIVATE, paths._SECRETS) for _, pattern in table]
-    listed += [*agents._UNCHECKED.values(), *agents._SETTINGS.values(), *deleting._DELETERS.values()]
+    listed += [f"(?:^| ){program.unchecked}" for program in PROGRAMS.values() if program.unchecked]
+    listed += [program.configuring for program in PROGRAMS.values() if program.configuring]
+    listed += deleting._DELETERS.values()
     return list(dict.fromkeys([*listed, *chain.from_iterable(deleting._DESTROYERS.values())]))
 
 

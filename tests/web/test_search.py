@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 
 import hansard
 from hansard.query.language import FIELDS
+from hansard.query.language.fields import help_of
 
 if TYPE_CHECKING:
     import httpx
@@ -135,7 +136,7 @@ def test_the_language_is_explained(client: httpx.Client) -> None:
     html = client.get("/search").text
     for name, field in FIELDS.items():
         assert f"<code>{name}:</code>" in html
-        assert field.help in unescape(html)
+        assert help_of(field) in unescape(html)
 
 
 def test_fields_and_values_for_completion(demo: Site, client: httpx.Client) -> None:

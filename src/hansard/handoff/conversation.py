@@ -146,7 +146,11 @@ def _merged(steps: Iterable[Step], start: datetime) -> Iterator[Said]:
 
 
 def _opening(session: Session, left_out: int) -> str:
-    gap = f" {many(left_out, 'message after the first prompt is', 'messages after the first prompt are')} left out." if left_out else ""
+    gap = (
+        f" {many(left_out, 'message after the first prompt is', 'messages after the first prompt are')} left out."
+        if left_out
+        else ""
+    )
     return (
         f"This conversation began in {session.client}, session {session.session_id}; `hansard handoff` continues it here."
         f" Tool calls are named, without their results: read files again before you change them.{gap}"

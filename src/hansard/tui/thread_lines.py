@@ -284,7 +284,8 @@ def _cut(part: Part) -> Part:
     if len(text) <= _LONGEST_TEXT:
         return part
     return replace(
-        part, text=f"{text[:_LONGEST_TEXT]}\n… {many(len(text) - _LONGEST_TEXT, 'more character')}: . shows the raw line"
+        part,
+        text=f"{text[:_LONGEST_TEXT]}\n… {many(len(text) - _LONGEST_TEXT, 'more character')}: . shows the raw line",
     )
 
 
