@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 import hansard
-from benchmarks.load.metered import write_metered
 from hansard.engine import Hansard
 from hansard.sql.merging import NAMES, USAGE_LINES, is_content, merged_usage, session_homes
+from hansard.sql.session_views import SESSIONS, TRANSCRIPTS
 from hansard.sql.view import Type, View
-from hansard.sql.views import SESSIONS, TRANSCRIPTS, VIEWS
+from hansard.sql.views import VIEWS
+from tests.machines import two_machines
 from tests.recordings import History, Recording
 
 HERE = {"transcript", "machine"}  # numbered by each store
@@ -56,25 +57,8 @@ def by_key(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 def test_made_histories(tmp_path: Path) -> None:
     """Files on one machine, on both, and on both with fewer lines on one; forks whose original is elsewhere."""
-    write_metered(tmp_path / "all", messages=3000)
-    files = sorted((tmp_path / "all" / "projects").rglob("*.jsonl"))
-    for number, path in enumerate(files):
-        content = path.read_bytes()
-        for machine, part in (("ann", number % 3 != 0), ("bob", number % 3 != 1)):
-            if not part:
-                continue
-            copy = tmp_path / machine / path.relative_to(tmp_path / "all")
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            lines = content.splitlines(keepends=True)
-            is_short = number % 2 == (machine == "ann")
-            copy.write_bytes(b"".join(lines[: len(lines) * 2 // 3] if is_short else lines))
-    with (
-        hansard.open(tmp_path / "one", [tmp_path / "ann", tmp_path / "bob"]) as one,
-        hansard.open(tmp_path / "first", [tmp_path / "ann"]) as first,
-        hansard.open(tmp_path / "second", [tmp_path / "bob"]) as second,
-    ):
-        for h in (one, first, second):
-            h.sync()
+    with two_machines(tmp_path, 1000) as stores:
+        one, first, second = stores["both"], stores["ann"], stores["bob"]
         messages, homes = merged({"ann": first, "bob": second})
         assert len(messages) < len(lines_of(first)) + len(lines_of(second))
         assert by_key(messages) == by_key(lines_of(one))

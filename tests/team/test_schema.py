@@ -13,10 +13,9 @@ from hansard.errors import StoreNewer, UsageError
 from hansard.sql.views import VIEWS
 from hansard.team import schema
 from hansard.team.connect import Database, ServerUnusable, hide_password
-from hansard.team.schema import TABLES, VERSION
+from hansard.team.schema import TABLES, VERSION, create
 from hansard.team.search_sql import LEXEMES, SEARCH_FUNCTIONS
 from hansard.team.store import Team
-from hansard.team.tables import create
 from hansard.team.views import VIEWS_SQL
 from tests.team.conftest import Place, push, write_session
 

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     import hansard.query.transcripts
     import hansard.record.restore
     import hansard.retention.elsewhere
+    import hansard.retention.files
     import hansard.retention.forget
     import hansard.retention.free
-    import hansard.retention.location
     import hansard.retention.policy
     import hansard.retention.scrub
     import hansard.secrets.counts
@@ -265,8 +265,8 @@ class CustodyMethods(SessionMethods):
         hansard.secrets.scan.drop_erased(self.home)
         return done
 
-    def _location(self, rules: model.retention.Retention | None = None) -> hansard.retention.location.StoreLocation:
-        return hansard.retention.location.StoreLocation(
+    def _location(self, rules: model.retention.Retention | None = None) -> hansard.retention.files.StoreLocation:
+        return hansard.retention.files.StoreLocation(
             home=self.home,
             roots=self.roots,
             prices=self._prices(),

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from hansard.audit.report import find_operations
 from hansard.audit.rules import VERSION as RULES
 from hansard.errors import StoreBusy, UsageError
 from hansard.files import FileLock
@@ -32,7 +33,6 @@ from hansard.lake.manifest import VERSION, File, Manifest, Origin, Part, read_ma
 from hansard.lake.names import Names, file_name, find_key
 from hansard.lake.parts import UNKNOWN, Known, Planned, plan
 from hansard.lake.relations import MACHINES, RELATIONS, RISKS, TABLES, columns_in_lake
-from hansard.lake.risks import risk_rows
 from hansard.lake.storage import open_storage
 from hansard.ledger.report import price_data
 from hansard.model.time import from_milliseconds, to_milliseconds
@@ -40,6 +40,7 @@ from hansard.sql.local_rows import LocalRows
 from hansard.sql.merging import USAGE_LINES
 from hansard.sql.provided import Provider
 from hansard.sql.tables import EVERY, PRICES
+from hansard.storage.sqlite import to_json
 
 if TYPE_CHECKING:
     from hansard.lake.storage import Storage
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from hansard.record.store import Record
 
 FORMATS = ("parquet", "delta")
+_TRANSCRIPTS = "SELECT root, path, generation, id FROM transcripts WHERE session_id IN (SELECT value FROM json_each(?))"
 _CHECKPOINT = 10  # parts
 _PATIENCE = 3.0  # seconds to wait for another push of the store
 Progress = Callable[[int, int], None]
@@ -251,7 +253,7 @@ class Pusher:
     def _write_part(self, sink: Any, one: Planned, former: Part | None, project_of: Mapping[str, str]) -> Part:
         ids = list(one.sessions)
         files = []
-        risks = risk_rows(self._reader, self._record, ids)
+        risks = _risk_rows(self._reader, self._record, ids)
         for name in (*TABLES, RISKS):
             rows = partial(self._named, risks) if name == RISKS else partial(self._rows, name, ids, project_of)
             had = former is not None and any(file.view == name for file in former.files)
@@ -327,3 +329,23 @@ class Pusher:
             left = clean(self._storage, self._file_name, current, dict(manifest.replaced), now)
             if left != manifest.replaced:
                 write_manifest(self._storage, self._file_name, msgspec.structs.replace(manifest, replaced=left))
+
+
+def _risk_rows(reader: Reader, record: Record, sessions: Collection[str]) -> list[tuple[Any, ...]]:
+    """A row for each operation that `hansard audit` finds, as `columns_in_lake` lists its columns: not what was done to which file."""
+    known = {row[:3]: row[3] for row in reader.rows(_TRANSCRIPTS, (to_json(list(sessions)),))}
+    return [
+        (
+            one.session_id,
+            one.agent_id,
+            known[one.root, one.transcript, one.generation],
+            one.offset,
+            one.block,
+            at := None if one.at is None else to_milliseconds(one.at),
+            one.rule,
+            one.severity,
+            one.outcome,
+            at or 0,
+        )
+        for one in find_operations(reader, record, sessions)
+    ]

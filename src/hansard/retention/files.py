@@ -1,4 +1,4 @@
-"""The files of a store with what is known of them: where they are, whose they are, and whether they are under a hold."""
+"""A store that planning and erasing open for themselves, and its files: where they are, whose they are, and whether they are under a hold."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hansard.clients.roots import open_root
 from hansard.errors import HansardError
 from hansard.model.retention import Retention
 from hansard.query import forgetting
+from hansard.query.reader import Reader
 from hansard.sources.names import unescape
 from hansard.sources.roots import FileKind, path_inside
 from hansard.sources.tail import PACKED
@@ -20,7 +21,7 @@ from hansard.sources.tail import PACKED
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from hansard.query.reader import Reader
+    from hansard.pricing.settle import Prices
     from hansard.record.store import Generation, Known, Record, RootRow
     from hansard.sources.roots import Root
 
@@ -32,6 +33,20 @@ _OTHER_ROOT = "in a root that was not given"
 _NO_ROOT = "in a root that cannot be read now"
 _COMPRESSED = "it is compressed"
 _OTHER_NAME = "it has another name: a hard link"
+
+
+class StoreLocation(NamedTuple):
+    """A store that planning and erasing open for themselves."""
+
+    home: str
+    roots: tuple[Root, ...]
+    prices: Prices
+    rules: Retention
+    """Holds, and how long things are kept."""
+
+    def open_index(self) -> Reader:
+        """The index, opened anew."""
+        return Reader(self.home)
 
 
 class StoredFile(NamedTuple):

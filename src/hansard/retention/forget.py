@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hansard.model.store_requests import ForgetRequest
     from hansard.query.reader import Reader
     from hansard.record.store import Record
-    from hansard.retention.location import StoreLocation
+    from hansard.retention.files import StoreLocation
     from hansard.sync.report import Listener
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hansard.model.store_requests import FreeRequest, Progress
     from hansard.query.reader import Reader
     from hansard.record.store import Known, Record
-    from hansard.retention.location import StoreLocation
+    from hansard.retention.files import StoreLocation
     from hansard.sources.roots import Root
 
 DAY = 86_400

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from hansard.model.store_requests import ForgetRequest
     from hansard.query.reader import Reader
     from hansard.record.store import Generation, Snapshot
-    from hansard.retention.location import StoreLocation
+    from hansard.retention.files import StoreLocation
 
 _MOST_LINES = 100_000
 """The most lines that get tombstones of their own, of 16 bytes each; copies of the rest, in forks that are made later, would be kept."""

@@ -18,7 +18,7 @@ from hansard.sync.erasing import Order, erase
 if TYPE_CHECKING:
     from hansard.model.erasing import ForgetPlan
     from hansard.query.reader import Reader
-    from hansard.retention.location import StoreLocation
+    from hansard.retention.files import StoreLocation
 
 _NS = 1_000_000_000
 

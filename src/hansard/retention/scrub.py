@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from hansard.model.store_requests import ScrubRequest
     from hansard.query.reader import Reader
     from hansard.record.store import Record
-    from hansard.retention.location import StoreLocation
+    from hansard.retention.files import StoreLocation
 
 _SOURCE, _NAME = "source", "name"
 

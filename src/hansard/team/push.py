@@ -26,8 +26,7 @@ from hansard.sql.merging import USAGE_LINES
 from hansard.sql.tables import EVERY, PRICES, Pushed
 from hansard.sql.view import Column, Type
 from hansard.storage.sqlite import to_json
-from hansard.team.schema import TABLES, check_version, lock_of
-from hansard.team.tables import TYPES
+from hansard.team.schema import TABLES, TYPES, check_version, lock_of
 from hansard.team.texts import TEXTS, LocalTexts, characters
 
 if TYPE_CHECKING:

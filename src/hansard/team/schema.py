@@ -9,14 +9,22 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 
-from hansard.sql.tables import EVERY, PRICES
+from hansard.sql.merging import USAGE_LINES
+from hansard.sql.tables import EVERY, PRICES, Pushed
+from hansard.sql.view import Type
 from hansard.team.connect import Database, ServerUnusable, newer
 from hansard.team.search_sql import LEXEMES, SEARCH_FUNCTIONS
-from hansard.team.tables import TYPES, create
 from hansard.team.texts import TEXTS
 from hansard.team.views import VIEWS_SQL
 
 VERSION = 4
+TYPES = {
+    Type.TEXT: 'text COLLATE "C"',  # compared byte by byte, as SQLite does
+    Type.INTEGER: "bigint",
+    Type.BOOLEAN: "boolean",
+    Type.TIME: "timestamptz",
+    Type.MONEY: "numeric",
+}
 ROLES = {
     "admin": "everything",
     "lead": "its own machines, and all figures and opened content of the projects it leads",
@@ -268,3 +276,24 @@ def take_rights(database: Database, login: str) -> None:
 def lock_of(name: str) -> int:
     """The number of an advisory lock."""
     return int.from_bytes(hashlib.blake2b(f"hansard {name}".encode(), digest_size=7).digest())
+
+
+def create(table: Pushed) -> str:
+    """The statements that create a table with its indexes, in the current schema."""
+    columns = [f"    {column.name} {TYPES[column.type]}" for column in table.view.columns]
+    head = (
+        ["    machine integer NOT NULL", "    scope integer NOT NULL"]
+        if table is not PRICES
+        else ["    machine integer NOT NULL"]
+    )
+    more = []
+    if table.view is USAGE_LINES:
+        # The ledger counts in milliseconds; `is_shared` spares the merge of messages that only one machine has.
+        more += [
+            "    ts bigint NOT NULL GENERATED ALWAYS AS (coalesce((extract(epoch FROM at - timestamptz '1970-01-01 00:00:00+00') * 1000)::bigint, 0)) STORED",
+            "    is_shared boolean NOT NULL DEFAULT false",
+        ]
+    key = [f"    PRIMARY KEY ({', '.join(table.key)})"] if table.key else []
+    statements = [f"CREATE TABLE {table.name} (\n" + ",\n".join([*head, *columns, *more, *key]) + "\n)"]
+    statements += [f"CREATE INDEX ON {table.name} ({columns})" for columns in table.indexes]
+    return ";\n".join(statements)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -22,13 +22,27 @@ from hansard.model.search import PartialMatches, SearchPage, SessionHits
 from hansard.model.time import moment_at, to_milliseconds
 from hansard.query.language import And, Everything, Near, Node, Not, Or, Phrase, Word, walk
 from hansard.query.language.options import make_query
+from hansard.query.search.facets import FacetCounts
 from hansard.query.search.hints import fewer_words
 from hansard.query.search.session_hits import HITS_PER_SESSION, LATEST, different, grouped, made_for
 from hansard.storage.cursors import read_cursor, write_cursor
+from hansard.storage.sqlite import from_json
 from hansard.team.hits import Found, HitBuilder
 from hansard.team.reader import TeamReader
 from hansard.team.text_query import plan_texts
-from hansard.team.text_rows import Matches, Place, TextRow, find_owners, prior_at, read_rows, sessions_of
+from hansard.team.text_rows import (
+    OF_PLACES,
+    Matches,
+    Place,
+    TextRow,
+    find_owners,
+    of_places,
+    prior_at,
+    read_rows,
+    read_sessions,
+    sessions_of,
+)
+from hansard.team.texts import TEXTS
 
 if TYPE_CHECKING:
     from hansard.model.requests import SearchRequest
@@ -131,10 +145,8 @@ class TeamSearch:
 
     def facets(self, most: int) -> Facets:
         """Counts of the newest matches, at most so many."""
-        from hansard.team.facets import count_facets
-
         places, total = self.matches.places(None, 0, most)
-        return count_facets(self._reader, places, self._request.zone, truncated=total > len(places))
+        return _count_facets(self._reader, places, self._request.zone, truncated=total > len(places))
 
     def _best(self) -> _Batch:
         """The next of the ranked matches; copies alone may fill whole batches."""
@@ -207,3 +219,24 @@ class TeamSearch:
                 truncated = page.truncated or page.next_cursor is not None
                 return PartialMatches(words, of, page.hits, page.sessions, page.total, truncated)
         return None
+
+
+def _count_facets(reader: TeamReader, places: Sequence[Place], zone: tzinfo | None, *, truncated: bool) -> Facets:
+    """Count the texts at some places; days and months are in `zone`."""
+    rows = list(
+        reader.rows(
+            "SELECT t.session_id, t.kind, t.tool, (extract(epoch FROM t.at) * 1000)::bigint FROM"
+            f" {OF_PLACES}"
+            f" JOIN {TEXTS.name} t USING ({', '.join(TEXTS.key)})",
+            of_places(places),
+        )
+    )
+    columns = ("project", "models", "client")
+    sessions: dict[str, Any] = {
+        session_id: (project or "", from_json(models) if models else [], client)
+        for session_id, project, models, client in read_sessions(reader, columns, {row[0] for row in rows})
+    }
+    counts = FacetCounts()
+    for session_id, kind, tool, at in rows:
+        counts.add(*sessions.get(session_id, ("", [], "")), kind=kind, tool=tool, at=at)
+    return counts.facets(zone, counted=len(rows), truncated=truncated)

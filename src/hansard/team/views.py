@@ -26,7 +26,6 @@ from hansard.sql.views import VIEWS
 from hansard.team.texts import TEXTS
 
 _EPOCH = "timestamptz '1970-01-01 00:00:00+00'"
-_LABELLED = "SELECT x.*, m.label AS machine_label FROM {table} x JOIN machines m ON m.id = x.machine"
 _LINE_COLUMNS = [column.name for column in USAGE_LINES.columns]
 
 
