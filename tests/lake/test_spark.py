@@ -9,6 +9,8 @@ import pytest
 from hansard.engine import Hansard
 from hansard.lake.storage import LakeUnusable
 from hansard.lake.store import Lake
+from hansard.lake.usage import LakeLedger
+from hansard.model.store_requests import LakeUsageRequest
 from tests.lake.conftest import PushedTwice, push
 from tests.lake.test_usage import check_figures, check_question
 
@@ -45,3 +47,17 @@ def test_named_questions(pushed_twice: PushedTwice) -> None:
         for name in ("cost-by-day", "churned-files", "compactions-by-project", "sessions-of-file"):
             check_question(name, h, engine)
         assert engine.rows("SELECT '$x', $x + 1", {"x": 1}) == [("$x", 2)]
+
+
+def test_sessions_without_recorded_usage_are_counted(pushed_twice: PushedTwice) -> None:
+    """In a period within which some of them begin and end, and which others span."""
+    h, target = pushed_twice("all clients")
+    times = sorted(one.started_at for one in h.sessions(limit=None).sessions if one.started_at)
+    request = LakeUsageRequest(by="total", since=times[len(times) // 4], until=times[-len(times) // 4])
+    with Lake(str(target)) as lake:
+        engine = lake.engine(
+            "spark", relations=("usage_lines", "sessions", "transcripts", "messages", "rates", "machines")
+        )
+        found = LakeLedger(engine, request).unrecorded()
+    assert found is not None
+    assert found == h.usage(by="total", since=request.since, until=request.until).unrecorded

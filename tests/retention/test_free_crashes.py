@@ -31,12 +31,15 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="forks")
 Work = Callable[[Hansard], object]
 
 
-def killed_runs(moment: str, tree: Tree, tmp_path: Path, work: Work) -> Iterator[int]:
-    """Do the work again and again, killed at the next such moment each time, until it is done before that comes."""
+def killed_runs(moment: str, tree: Tree, tmp_path: Path, work: Work, *, stride: int = 1) -> Iterator[int]:
+    """Do the work again and again, killed at a later such moment each time, until it is done before that comes.
+
+    Of the moments before a commit each `stride`-th is taken: what is on the disk then is what the commit before it left.
+    """
     kept_store, kept_config = tmp_path / "kept-store", tmp_path / "kept-config"
     shutil.copytree(tree.home, kept_store)
     shutil.copytree(tree.config, kept_config)
-    for number in itertools.count(1):
+    for number in itertools.count(1, stride if moment == "before" else 1):
         for kept, place in ((kept_store, tree.home), (kept_config, tree.config)):
             shutil.rmtree(place)
             shutil.copytree(kept, place)

@@ -263,7 +263,7 @@ def test_killed_at_any_moment(moment: str, h: Hansard, tree: Tree, tmp_path: Pat
     before = files(tree.config)
     h.close()
     runs = partly = 0
-    for _ in killed_runs(moment, tree, tmp_path, lambda opened: opened.scrub([SECRET], backup=backup)):
+    for _ in killed_runs(moment, tree, tmp_path, lambda opened: opened.scrub([SECRET], backup=backup), stride=3):
         runs += 1
         partly += holders(tree) not in (OF_OTHERS, {path for path, (data, *_) in before.items() if NAME in data})
         for path, (data, *_) in files(tree.config).items():
