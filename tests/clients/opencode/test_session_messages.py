@@ -150,6 +150,8 @@ def fill(database: Second) -> None:
         (FORK, SESSION),
     )
     database.row(FORK, "user", 9, BEGAN + 91_000, text="And in Leer?")
+    error = {"type": "aborted", "message": "Step interrupted"}
+    database.row(FORK, "assistant", 10, BEGAN + 92_000, agent="build", model=MODEL, content=[], error=error)
 
 
 @pytest.fixture
@@ -202,6 +204,7 @@ def test_a_new_database_is_read(root: Path) -> None:
         assert ("compaction", "Tides were found.") in texts
         assert ("bash", "ls") in texts
         assert ("reply", "At 11:50.") in texts
+        assert said(h, FORK)[-2:] == [("prompt", "And in Leer?"), ("interruption", "Step interrupted")]
         links = h.reader.rows(
             "SELECT a.agent_id, a.agent_type, c.tool FROM agents a JOIN tool_calls c ON c.id = a.call_id"
         )

@@ -27,7 +27,8 @@ def message_of(said: dict[str, Any]) -> tuple[str, dict[str, Any], list[dict[str
         data |= {"role": kind, "modelID": string(model, "id"), "providerID": string(model, "providerID")}
         data["path"] = {"cwd": string(said, "directory")}
         if error := table(data, "error"):
-            data["error"] = {"name": string(error, "type"), "data": error}
+            name = string(error, "type")
+            data["error"] = {"name": "MessageAbortedError" if name == "aborted" else name, "data": error}
         return kind, data, list(_parts(tables(data, "content"), string(said, "directory")))
     parts = [{"type": "text", "text": string(data, "text"), "synthetic": kind != "user"}]
     for file in tables(data, "files"):
