@@ -200,9 +200,9 @@ def test_a_new_database_is_read(root: Path) -> None:
         texts = said(h, SESSION)
         assert ("prompt", "When is high tide in Emden?") in texts
         assert ("note", "The date has changed.") in texts
-        assert ("compaction", "Conversation compacted (automatically)") in texts
-        assert ("compaction", "Tides were found.") in texts
+        assert ("compaction", "Conversation compacted (automatically)\n\nTides were found.") in texts
         assert ("bash", "ls") in texts
+        assert h.search("kind:result tides.txt").hits
         assert ("reply", "At 11:50.") in texts
         assert said(h, FORK)[-2:] == [("prompt", "And in Leer?"), ("interruption", "Step interrupted")]
         links = h.reader.rows(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hansard.clients.generic import TEXT, Block, Record
+from hansard.clients.generic import RESULT, TEXT, Block, Record
 from hansard.clients.patches import absolute
 from hansard.clients.row_logs import text_of_cell
 from hansard.clients.values import string, table, tables, whole
@@ -43,11 +43,12 @@ def other_record(kind: str, data: dict[str, Any]) -> Record:
         how = "automatically" if data.get("reason") == "auto" else "on request"
         if data.get("status") == "failed":
             return Record("system", "note", blocks=[Block(TEXT, f"Compaction failed: {_error(data)}")])
-        summary = [Block(TEXT, data["summary"])] if data.get("summary") else []
-        return Record("system", "compaction", blocks=[Block(TEXT, f"Conversation compacted ({how})"), *summary])
+        text = "\n\n".join(filter(None, (f"Conversation compacted ({how})", string(data, "summary"))))
+        return Record("system", "compaction", blocks=[Block(TEXT, text)])
     if kind == "shell":
         output = string(table(data, "output"), "output")
-        return Record("user", "bash", blocks=[Block(TEXT, text) for text in (data["command"], output) if text])
+        printed = [Block(RESULT, output, is_error=bool(data.get("exit")))] if output else []
+        return Record("user", "bash", blocks=[Block(TEXT, data["command"]), *printed])
     return Record(kind, cwd=string(table(data, "location"), "directory") if kind == "location-switched" else "")
 
 
