@@ -441,7 +441,8 @@ class Hansard(RepositoryMethods, CustodyMethods):
 
     def doctor(self) -> model.health.Diagnosis:
         """The store's health, permissions, issues and drift."""
-        return hansard.query.diagnosis.diagnose(self.reader, self._record_or_none(), self.home, self.roots)
+        others = ["secrets.db"] if hansard.secrets.counts.is_damaged(self.home) else []
+        return hansard.query.diagnosis.diagnose(self.reader, self._record_or_none(), self.home, self.roots, others)
 
     def issues(self) -> tuple[model.files.IssueKind, ...]:
         """Unreadable data by kind, with examples: a fast part of `doctor`."""

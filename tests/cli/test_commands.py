@@ -133,7 +133,7 @@ def test_sync_json(run: Run, root: Path) -> None:
     assert {"transcripts", "changed", "bytes_read", "records", "issues", "seconds"} <= set(answer)
     assert (answer["transcripts"], answer["changed"], answer["records"]) == (2, 2, 4)
     assert json.loads(run("sync", "--json").stdout)["changed"] == 0
-    assert "2 transcripts, 0 changed" in run("sync").stdout
+    assert "2 transcripts, 0 files changed" in run("sync").stdout
     run("sync", "--no-sync", code=2)
 
 

@@ -116,3 +116,16 @@ def test_forgotten_everywhere(run: Run, root: Path) -> None:
     assert all(TOKEN.encode() not in transcript.read_bytes() for transcript in transcripts)
     assert "[github-" in run("show", SESSION).stdout
     assert "no secret has an id" in run("forget", "--secret", one["secret_id"], code=1).stderr
+
+
+def test_damaged_findings_are_made_again_by_a_scan(run: Run, tmp_path: Path) -> None:
+    run("secrets", "scan")
+    path = tmp_path / "store" / "secrets.db"
+    path.write_bytes(b"no database" * 1000)
+    assert "tide" in run("sessions").stdout
+    assert "run `hansard secrets scan`" in run("status").stdout
+    assert "secrets.db is damaged: run `hansard secrets scan`" in " ".join(run("doctor", code=None).stdout.split())
+    assert "run `hansard secrets scan`" in run("secrets", code=5).stderr
+    run("secrets", "scan")
+    assert "damaged" not in run("doctor", code=None).stdout
+    run("secrets", code=None)

@@ -34,7 +34,8 @@ class IndexDamaged(StoreCorrupt):
     """A disposable database is damaged; the holder of the sync lock may discard it and make it again."""
 
     def __init__(self, path: str, reason: object) -> None:
-        super().__init__(f"{path} is damaged ({reason}); it can be rebuilt from the record: run `hansard rebuild`")
+        command = "secrets scan" if path.endswith("secrets.db") else "rebuild"
+        super().__init__(f"{path} is damaged ({reason}); it can be rebuilt from the record: run `hansard {command}`")
         self.path = path
 
 

@@ -20,7 +20,11 @@ _DERIVED = {
     "cache_read": (Decimal("0.1"), "cache reads at a tenth of the input rate"),
 }
 # Others either state a price for the cache, or bill it as input.
-_AS_INPUT = (Decimal(1), "cache reads and writes without a price of their own at the input rate")
+_AS_INPUT = {
+    "cache_write_5m": (Decimal(1), "cache writes at the input rate"),
+    "cache_write_1h": (Decimal(1), "cache writes at the input rate"),
+    "cache_read": (Decimal(1), "cache reads at the input rate"),
+}
 _WEB_SEARCH = Decimal(10)
 _LONGEST_NAME = 200  # longest model name that is looked up
 _HALF = Decimal("0.5")
@@ -202,9 +206,9 @@ def _finished(
     base = found.get("input")
     if base is None or found.get("output") is None:
         return _Cell(None, (None,) * len(CLASSES), source, ("the price data has no price for input and output",))
-    for name, derived in _DERIVED.items():
+    derived = _DERIVED if maker == _MAKER or priced_as.startswith("claude") else _AS_INPUT
+    for name, (factor, note) in derived.items():
         if found.get(name) is None:
-            factor, note = derived if maker == _MAKER or priced_as.startswith("claude") else _AS_INPUT
             found[name] = base * factor
             if note not in notes:
                 notes.append(note)

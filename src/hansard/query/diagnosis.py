@@ -27,8 +27,13 @@ if TYPE_CHECKING:
 _SAMPLE = 256  # chunks of 256 KiB; takes a fraction of a second
 
 
-def diagnose(reader: Reader, record: Record | None, home: str, roots: Sequence[Root]) -> Diagnosis:
-    """Check the store's health, the permissions of store and sources, the issues, and what newer clients write."""
+def diagnose(
+    reader: Reader, record: Record | None, home: str, roots: Sequence[Root], others: Sequence[str] = ()
+) -> Diagnosis:
+    """Check the store's health, the permissions of store and sources, the issues, and what newer clients write.
+
+    `others` are further databases that are damaged, and made again by a scan for secrets.
+    """
     findings: list[Finding] = []
     if record is None:
         findings.append(Finding("note", "record", "not created yet: run `hansard sync`"))
@@ -39,6 +44,7 @@ def diagnose(reader: Reader, record: Record | None, home: str, roots: Sequence[R
     checked = {name: check_pages(home, name) for name in ("index.db", "text.db")}
     damaged = [name for name, pages in checked.items() if is_damaged(home, name, words_only=pages is not None)]
     findings += [Finding("error", "index", f"{name} is damaged: run `hansard rebuild`") for name in damaged]
+    findings += [Finding("error", "secrets", f"{name} is damaged: run `hansard secrets scan`") for name in others]
     if behind or dirty:
         findings.append(Finding("note", "index", "a sync did not finish: the next one continues it"))
     elif not damaged:

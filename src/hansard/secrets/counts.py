@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Collection
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from hansard.index.store import IndexDamaged, telling
 from hansard.model.secrets import OPEN
-from hansard.secrets.store import FILE, LOG, REMARK, open_findings
+from hansard.secrets.store import FILE, LOG, NAME, REMARK, open_findings
 from hansard.storage.sqlite import to_json
 
 if TYPE_CHECKING:
@@ -16,20 +19,18 @@ if TYPE_CHECKING:
 
 NEWEST = 16 << 20
 """The newest bytes, in which redaction looks for split secrets itself if no scan has."""
+_HELD = "SELECT DISTINCT source, ref, fingerprint FROM findings"
 _TABLES = {LOG: "transcripts", FILE: "side_files"}
 
 
 def count_unscanned(home: str, record: Record) -> int:
-    """How many bytes of the record no scan has read; what one has read with former rules counts as read."""
-    db = open_findings(home)
-    if db is None:
-        return unscanned(record, 0, 0)
+    """How many bytes of the record no scan has read; what one has read with former rules counts as read, unless that is damaged."""
+    sql = "SELECT (SELECT coalesce(sum(size), 0) FROM scanned), coalesce((SELECT value FROM meta WHERE name = 'snapshot'), 0)"
     try:
-        scanned = int(db.execute("SELECT coalesce(sum(size), 0) FROM scanned").get)
-        snapshot: Any = db.execute("SELECT value FROM meta WHERE name = 'snapshot'").get
-        return unscanned(record, scanned, int(snapshot or 0))
-    finally:
-        db.close()
+        found = _ask(home, sql)
+    except IndexDamaged:
+        found = []
+    return unscanned(record, *(found[0] if found else (0, 0)))
 
 
 def count_unsearched(home: str, record: Record) -> int:
@@ -49,14 +50,11 @@ def transcripts_of(reader: Reader, sessions: Collection[str]) -> set[int]:
 
 
 def count_by_session(home: str, reader: Reader, open_record: Callable[[], Record]) -> dict[str, int]:
-    """The number of open secrets of each session that holds any."""
-    db = open_findings(home)
-    if db is None:
-        return {}
+    """The number of open secrets of each session that holds any; none while the findings are damaged, which the next scan repairs."""
     try:
-        rows: list[Any] = db.execute("SELECT DISTINCT source, ref, fingerprint FROM findings").fetchall()
-    finally:
-        db.close()
+        rows = _ask(home, _HELD)
+    except IndexDamaged:
+        return {}
     if not rows:
         return {}
     record = open_record()
@@ -75,3 +73,21 @@ def count_by_session(home: str, reader: Reader, open_record: Callable[[], Record
         for remark in record.remarks():
             found[remark.session_id] |= held.get((REMARK, remark.id), set())
     return {session_id: len(some) for session_id, some in found.items() if session_id and some}
+
+
+def is_damaged(home: str) -> bool:
+    """Whether the findings cannot be read."""
+    try:
+        _ask(home, _HELD)
+    except IndexDamaged:
+        return True
+    return False
+
+
+def _ask(home: str, sql: str) -> list[Any]:
+    """Rows of the findings; none before the first scan."""
+    db = open_findings(home)
+    if db is None:
+        return []
+    with closing(db), telling(os.path.join(home, NAME)):
+        return db.execute(sql).fetchall()

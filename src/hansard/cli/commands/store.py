@@ -84,7 +84,7 @@ def report_sync(cli: Context, report: SyncReport) -> None:
         cli.emit(report)
         return
     read = f"{size(report.bytes_read)} and {many(report.records, 'record')} in {report.seconds:.1f} s"
-    lines = [f"{many(report.transcripts, 'transcript')}, {report.changed:,} changed: {read}"]
+    lines = [f"{many(report.transcripts, 'transcript')}, {many(report.changed, 'file')} changed: {read}"]
     if report.gone:
         lines.append(f"{many(report.gone, 'file')} gone from the source; their content is kept")
     if report.issues:

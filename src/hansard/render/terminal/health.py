@@ -142,11 +142,13 @@ def doctor_lines(answer: Diagnosis, columns: int, paint: Paint) -> Iterator[str]
         yield ""
         yield paint("Malformed lines, kept as they are", "heading")
         for issue in answer.issues:
-            detail = one_line(issue.examples[0].detail) if issue.examples else ""
-            words = one_line(issue.reason).replace("_", " ") + (f": {detail}" if detail else "")
+            details = {one_line(example.detail) for example in issue.examples}
+            common = details.pop() if len(details) == 1 else ""
+            words = one_line(issue.reason).replace("_", " ") + (f": {common}" if common else "")
             yield fit(f"  {issue.count:>7,}  {words}", columns)
             for example in issue.examples:
-                place = f"at {example.offset:,} in "
+                own = f"{fit(one_line(example.detail), columns // 3)}, " if example.detail and not common else ""
+                place = f"{own}at {example.offset:,} in "
                 yield f"           {place}{fit_path(one_line(example.transcript), columns - 11 - len(place))}"
     if answer.drift:
         yield ""
