@@ -322,11 +322,9 @@ class GenericTexts:
         return msgspec.msgpack.encode(self._kept)
 
     def take(self, line: bytes, offset: int) -> list[RecordTexts] | None:
-        """The texts of the next line, None where it has no record."""
         return self._of(self._client.items(line, offset, self._kept.memory)) or None
 
     def take_rest(self, rest: bytes, offset: int) -> list[RecordTexts]:
-        """The texts of what follows the last line and is not finished yet."""
         return self._of(unfinished(rest, offset, partial(self._client.items, memory=self._kept.memory)))
 
     def _of(self, found: Iterable[ParsedLine | Issue]) -> list[RecordTexts]:
@@ -367,11 +365,9 @@ class GenericEntries:
 
     @property
     def remembers(self) -> bool:
-        """Whether `records` has to know the lines before those that it reads."""
         return self._client.remembers
 
     def remember(self, lines: Lines, kept: bytes) -> bytes:
-        """The memory after some lines."""
         memory = self._client.recall(msgspec.msgpack.decode(kept) if kept else None)
         for offset, line in lines:
             for _ in self._client.items(line, offset, memory):
@@ -386,7 +382,6 @@ class GenericEntries:
         is_whole: bool,
         kept: bytes = b"",
     ) -> Iterator[Readable | Skipped | Issue]:
-        """The records of some lines."""
         memory = self._client.recall(msgspec.msgpack.decode(kept) if kept else None)
         read = partial(self._client.items, memory=memory)
 
@@ -399,7 +394,6 @@ class GenericEntries:
         return read_lines(lines, lambda _line, _offset: None, lambda line, offset: self._read(read(line, offset)), rest)
 
     def line(self, line: bytes, offset: int) -> Iterable[Readable | Issue]:
-        """The records of one line, and what of it cannot be read."""
         return self._read(self._client.items(line, offset))
 
     def _read(self, found: Iterable[ParsedLine | Issue]) -> Iterator[Readable | Issue]:

@@ -132,6 +132,5 @@ def _planned(
 
 
 def write_session(home: str, plan: NewSession) -> None:
-    """Write a planned session."""
     with journals(home) as found:
         found.apply(plan.changes)

@@ -87,7 +87,6 @@ class ClaudeCode:
         return TOOL_RESULT.findall(data)
 
     def side_file(self, kind: str, path: str, data: bytes) -> SideContent:
-        """What a small file beside the transcripts says."""
         from hansard.clients.claude_code.side_files import read_side_file
 
         return read_side_file(kind, path, data)
@@ -140,13 +139,11 @@ class ClaudeCode:
         return TextFold(kept, is_agent=kind == "agent")
 
     def texts(self, line: bytes, offset: int, *, is_aside: bool) -> list[RecordTexts]:
-        """The texts of a line by itself."""
         from hansard.clients.claude_code.texts import line_texts
 
         return line_texts(line, offset, is_aside=is_aside)
 
     def entry_reader(self, *, is_agent: bool) -> EntryReader:
-        """What reads a transcript for a reader."""
         from hansard.clients.claude_code.entries import EntryReader
 
         return EntryReader(is_agent=is_agent)
@@ -174,7 +171,6 @@ class ClaudeCode:
         return tool_names(kind)
 
     def tool_use(self, tool: str, given: Any, output: str) -> ToolUse:
-        """What a call was given and gave, as it is shown."""
         from hansard.clients.claude_code.tools import tool_use
 
         return tool_use(tool, given, output)
@@ -217,7 +213,6 @@ class ClaudeCode:
         return usable_line(line, changed)
 
     def listed_sessions(self, data: bytes) -> Iterable[tuple[str, int, int]]:
-        """The entries of a sessions-index.json."""
         from hansard.clients.claude_code.side_files import listed_sessions
 
         return listed_sessions(data)

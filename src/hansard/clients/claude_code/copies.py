@@ -224,7 +224,6 @@ class _Copier:
     # -- the second reading: the copy
 
     def write(self) -> Iterator[bytes]:
-        """The lines of the copy."""
         self._counts.update(dict.fromkeys(_COUNTED, 0))
         self._places.clear()
         summary = Summary(self._old)

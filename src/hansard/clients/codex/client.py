@@ -102,7 +102,6 @@ class Codex(GenericClient):
         return DocumentLines(pieces, start, _items) if is_document else Lines(pieces, start)
 
     def side_file(self, kind: str, path: str, data: bytes) -> SideContent:  # noqa: ARG002
-        """The names of threads."""
         if kind != FileKind.TITLE:
             return SideContent()
         titles: dict[str, str] = {}  # the last line about a thread counts

@@ -90,7 +90,6 @@ class Memory(Struct, gc=False, omit_defaults=True):
 
 
 def decode(line: bytes, memory: Memory) -> Iterator[Record]:
-    """The record of one event."""
     event = decode_object(line)
     kind, data = event["type"], event["data"]
     if not isinstance(kind, str) or not isinstance(data, dict):

@@ -50,7 +50,6 @@ class Tokens(Struct, gc=False, omit_defaults=True):
         return () < self.version <= _LAST_BY_SEGMENT
 
     def start(self, version: str) -> None:
-        """Begin a segment."""
         if version:
             self.version = tuple(int(part) for part in version.split("-", maxsplit=1)[0].split(".") if part.isdecimal())
         self.segment += 1

@@ -84,7 +84,6 @@ def call_block(call_id: str, tool: str, given: Any) -> Block:
 
 
 def result_block(call_id: str, result: Any, *, is_error: bool) -> Block:
-    """What a call gave."""
     return Block(RESULT, _output(result), call_id=call_id, is_error=is_error)
 
 

@@ -255,7 +255,6 @@ def _older_units(facts: bytes, bubbles: list[msgspec.Raw], folder: str) -> Itera
 
 
 def hash_of(data: bytes) -> str:
-    """A hash of bytes."""
     from hashlib import blake2b
 
     return blake2b(data, digest_size=16).hexdigest()

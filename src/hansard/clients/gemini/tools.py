@@ -164,7 +164,6 @@ def denied_by(output: str) -> str:
 
 
 def output_of(response: Any, display: Any) -> str:
-    """What a function's response says."""
     answer = table(response, "response")
     said = string(answer, "output", "error", "content")
     if not said and answer:

@@ -74,7 +74,6 @@ _FIELDS = frozenset(
 
 
 def decode(line: bytes, memory: Memory) -> Iterator[Record]:
-    """One record."""
     given = decode_object(line)
     kind, sub = given["type"], string(given, "subtype")
     if not isinstance(kind, str):
