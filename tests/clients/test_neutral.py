@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -76,16 +76,14 @@ def claude_words() -> tuple[set[str], set[str]]:
     return set(TOOLS) - WORDS, {name for name in names if re.search("[a-z][A-Z]", name)}
 
 
-def literals(path: Path) -> Iterator[str]:
+@cache
+def literals(path: Path) -> tuple[str, ...]:
     """The texts in the code of a module, without those that only document it."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and id(node) not in prose:
-            if isinstance(node.value, str):
-                yield node.value
-            elif isinstance(node.value, bytes):
-                yield node.value.decode("latin-1")
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    prose = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    values = [node.value for node in nodes if isinstance(node, ast.Constant) and id(node) not in prose]
+    texts = (value.decode("latin-1") if isinstance(value, bytes) else value for value in values)
+    return tuple(text for text in texts if isinstance(text, str))
 
 
 def leaks(path: Path, tools: set[str], fields: set[str]) -> set[str]:
