@@ -20,8 +20,6 @@ import zstandard
 
 import hansard
 from hansard.clients.roots import open_roots
-from hansard.pricing import book
-from hansard.pricing.settle import FILE_NAME
 from hansard.sync.report import SyncRequest
 from hansard.sync.run import sync
 from tests.clients.histories import HISTORIES
@@ -138,25 +136,6 @@ def _compile_rules_for_secrets_once(pytestconfig: pytest.Config) -> None:
     folder = Path(pytestconfig.rootpath) / ".pytest_cache" / "kingfisher"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.environ["KF_RULE_CACHE_DIR"] = str(folder)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _read_the_same_prices_once() -> Iterator[None]:
-    """Every new store gets a copy of the price data, and to decode it takes a quarter of a small sync."""
-    read, known = book.read, dict[bytes, book.Book | None]()
-
-    def read_once(home: str) -> book.Book | None:
-        try:
-            content = Path(home, FILE_NAME).read_bytes()
-        except OSError:
-            return None
-        if content not in known:
-            known[content] = read(home)
-        return known[content]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(book, "read", read_once)
-        yield
 
 
 @pytest.fixture(scope="session")
