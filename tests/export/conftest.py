@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import hansard
 from hansard.demo import write_history
 from hansard.engine import Hansard
+from hansard.export import Exported
 from tests.cli.conftest import OTHER, SESSION, said, write_log
 from tests.hard_session import write_hard_session
 
@@ -32,6 +34,18 @@ def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def demo(demo_store: Path) -> Iterator[Hansard]:
     with hansard.open(demo_store / "store", [demo_store / "claude"]) as h:
         yield h
+
+
+@pytest.fixture(scope="session")
+def exported(demo_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Exported]:
+    """What an export of the demo's history in a format did, once for all tests, which only read its folder."""
+
+    @cache
+    def export(form: str) -> Exported:
+        with hansard.open(demo_store / "store", [demo_store / "claude"]) as h:
+            return h.export(None, tmp_path_factory.mktemp("exported") / form, format=form)
+
+    return export
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 import hansard
 from hansard.engine import Hansard
 from hansard.errors import UsageError, WouldOverwrite
-from hansard.export import bulk
+from hansard.export import Exported, bulk
 from hansard.render import bulk as documents
 from tests.cli.conftest import OTHER, SESSION, said, write_log
 from tests.guard.planted_secrets import plant
@@ -34,12 +35,13 @@ def load(folder: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-def test_every_text_is_a_document_that_fits_the_mapping(demo: Hansard, tmp_path: Path) -> None:
-    done = demo.export(None, tmp_path / "out", format="bulk")
+def test_every_text_is_a_document_that_fits_the_mapping(demo: Hansard, exported: Callable[[str], Exported]) -> None:
+    done = exported("bulk")
     assert not done.failed
-    found = load(tmp_path / "out")
+    out = Path(done.to)
+    found = load(out)
     fields = set(documents.MAPPING["mappings"]["properties"])
-    assert json.loads((tmp_path / "out" / "mapping.json").read_bytes()) == documents.MAPPING
+    assert json.loads((out / "mapping.json").read_bytes()) == documents.MAPPING
     assert all(set(document) == fields for document in found.values())
     kinds = Counter(document["kind"] for document in found.values())
     assert {"title", "prompt", "reply", "thinking", "call", "result"} <= set(kinds)
@@ -58,11 +60,13 @@ def test_every_text_is_a_document_that_fits_the_mapping(demo: Hansard, tmp_path:
         assert any(word in text for text in texts), hit
 
 
-def test_ids_are_the_same_in_every_export(demo: Hansard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    demo.export(None, tmp_path / "one", format="bulk")
+def test_ids_are_the_same_in_every_export(
+    demo: Hansard, exported: Callable[[str], Exported], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = load(Path(exported("bulk").to))
     monkeypatch.setattr(bulk, "MOST_BYTES", 200_000)
     demo.export(None, tmp_path / "two", format="bulk")
-    assert load(tmp_path / "one") == load(tmp_path / "two")
+    assert one == load(tmp_path / "two")
 
 
 def test_files_are_of_bounded_size_and_old_ones_go(

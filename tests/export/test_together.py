@@ -26,7 +26,7 @@ from tests.hard_session import write_hard_session
 CHILD = """
 import sys
 import hansard
-from hansard.export import files, tabular
+from hansard.export import files
 
 store, root, out, form, number = sys.argv[1:]
 left, real = int(number), files.move_into_place
@@ -39,7 +39,7 @@ def move_into_place(temporary, path, digest):
         sys.stdin.read()
     return real(temporary, path, digest)
 
-files.move_into_place = tabular.move_into_place = move_into_place
+files.move_into_place = move_into_place
 with hansard.open(store, [root]) as h:
     h.export(None, out, format=form, timezone="UTC")
 print("done", flush=True)
@@ -90,8 +90,10 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {name: content for name, (_, _, content) in tree_of(folder).items() if name not in (NAME, manifest.LOCK)}
 
 
-@pytest.mark.parametrize("number", [1, 2, 5])
-@pytest.mark.parametrize("form", ["html", "markdown", "json", "parquet"])
+@pytest.mark.parametrize(
+    ("form", "number"),
+    [("html", 1), ("html", 2), ("html", 5), ("markdown", 2), ("json", 2), ("parquet", 1), ("parquet", 5)],
+)
 def test_after_a_killed_export_the_next_one_completes_and_leaves_no_remains(
     hard: Hansard, hard_place: Path, tmp_path: Path, form: str, number: int
 ) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from hashlib import sha256
 
 from hansard.errors import HansardError, UsageError
@@ -100,16 +100,18 @@ def write_file(path: str, pieces: Iterable[bytes]) -> tuple[int, int, str]:
         raise
 
 
-@contextmanager
-def temporary_file(path: str) -> Iterator[str]:
-    """A private empty file beside `path` that another library fills; it takes the name at the end, or is removed."""
+def write_with(path: str, fill: Callable[[str], object]) -> tuple[int, int, str]:
+    """Let another library write a file, which replaces an earlier one as a whole; returns size, mtime and SHA-256."""
     made = temporary_beside(path)
     try:
         try:
             os.close(os.open(made, CREATE_FLAGS, FILE_MODE))  # private from its first moment
         except OSError as error:
             raise not_written(path, error) from error
-        yield made
+        fill(made)
+        with suppress(OSError):
+            os.chmod(made, FILE_MODE)
+        return move_into_place(made, path, digest_of(made))
     finally:
         with suppress(OSError):
             os.unlink(made)

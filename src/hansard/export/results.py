@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hansard.errors import UsageError
-from hansard.export.files import NotWritten, digest_of, move_into_place, temporary_file, write_file
-from hansard.files import FILE_MODE
+from hansard.export.files import NotWritten, write_file, write_with
 from hansard.model.serialize import encoded, plain
 from hansard.render.text import one_line
 
@@ -56,11 +54,7 @@ def _write_parquet(path: str, result: SqlResult) -> None:
 
     writer = ParquetWriter()
     try:
-        with temporary_file(path) as made:
-            writer.write(made, _ArrowRows(result))
-            with suppress(OSError):
-                os.chmod(made, FILE_MODE)
-            move_into_place(made, path, digest_of(made))
+        write_with(path, lambda made: writer.write(made, _ArrowRows(result)))
     finally:
         writer.close()
 

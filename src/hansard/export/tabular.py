@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import UsageError
-from hansard.export.files import digest_of, move_into_place, temporary_file, write_file
+from hansard.export.files import write_file, write_with
 from hansard.export.formats import ENDINGS
-from hansard.files import FILE_MODE
 from hansard.model.gate import count_anew, replaced
 from hansard.sql.arrow import Stream
 from hansard.sql.parquet import ParquetWriter
@@ -39,7 +36,7 @@ def export_tables(
     state = export.fingerprints.of_tables(None if whole else sessions)
     paths = {name: export.to if export.single else name + ENDINGS[export.form][0] for name in tables}
     export.refuse_foreign_files(list(paths.values()))
-    parquet = Parquet() if export.form == "parquet" else None
+    parquet = ParquetWriter() if export.form == "parquet" else None
     try:
         for number, (name, path) in enumerate(paths.items()):
             fingerprint = f"{export.form} {name} {state}"
@@ -55,7 +52,7 @@ def export_tables(
 
 def _export_table(
     export: Export,
-    parquet: Parquet | None,
+    parquet: ParquetWriter | None,
     name: str,
     path: str,
     fingerprint: str,
@@ -77,7 +74,9 @@ def _export_table(
 
                 written = write_file(place, sheet([column.name for column in table.columns], table.rows()))
             else:
-                written = parquet.write(place, table)
+                rows = Stream(table.columns, table.raw)
+                mode = getattr(redact, "mode", "")
+                written = write_with(place, lambda made: parquet.write(made, rows, redaction=mode))
             redacted = replaced(redact)
         export.note_written(path, "", fingerprint, written, redacted)
 
@@ -92,21 +91,3 @@ def _listing(sessions: Sequence[Session]) -> Iterator[bytes]:
     names = list(Session.__struct_fields__)
     rows: Iterator[list[Any]] = ([getattr(session, name) for name in names] for session in sessions)
     return sheet(names, rows)
-
-
-class Parquet:
-    """Writes tables as files that replace others as a whole."""
-
-    def __init__(self) -> None:
-        self._writer = ParquetWriter()
-
-    def close(self) -> None:
-        self._writer.close()
-
-    def write(self, path: str, table: Table) -> tuple[int, int, str]:
-        """Write a table atomically; returns size, mtime and SHA-256."""
-        with temporary_file(path) as made:
-            self._writer.write(made, Stream(table.columns, table.raw), redaction=getattr(table.redact, "mode", ""))
-            with suppress(OSError):
-                os.chmod(made, FILE_MODE)
-            return move_into_place(made, path, digest_of(made))
