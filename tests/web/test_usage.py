@@ -317,12 +317,12 @@ def test_an_answer_is_made_once_for_each_state_of_the_store() -> None:
 
     known = caches.AnswerCache(most=2, long=0)
     for name in ("a", "a", "b", "c", "b", "a"):
-        assert known.answer((1, name), lambda name=name: make(name)) == name  # type: ignore[misc]
+        assert known.get((1, name), lambda name=name: make(name)) == name  # type: ignore[misc]
     assert made == ["a", "b", "c", "a"]
     assert len(known) == 2
     quick = caches.AnswerCache(long=60)
-    quick.answer("a", lambda: make("quick"))
-    quick.answer("a", lambda: make("quick"))
+    quick.get("a", lambda: make("quick"))
+    quick.get("a", lambda: make("quick"))
     assert made[4:] == ["quick", "quick"]
     assert len(quick) == 0
 

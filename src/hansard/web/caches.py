@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Hashable
+from collections.abc import AsyncIterator
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from hansard.web.engine_pool import EnginePool, Live
     from hansard.web.responses import Page
 
-_Answer = TypeVar("_Answer")
 _Request = TypeVar("_Request", bound="Dated")
 _MOST_ANSWERS = 12  # the largest, a report by hour of some years, has some megabytes
 _LONG = 0.02  # seconds
@@ -30,24 +29,16 @@ _MOST_BYTES = 512 << 10  # of a page that is kept
 _MOST_PAGES = 32
 
 
-class AnswerCache:
-    """An LRU cache of slow answers."""
+class AnswerCache(LruCache[Any]):
+    """Slow answers, by keys that hold everything they depend on, the state of the store included."""
 
     def __init__(self, most: int = _MOST_ANSWERS, long: float | None = None) -> None:
-        self._answers = LruCache[Any](most, _LONG if long is None else long)
-
-    def answer(self, key: Hashable, make: Callable[[], _Answer]) -> _Answer:
-        """The answer to a question; the key holds everything that it depends on, the state of the store included."""
-        answer: _Answer = self._answers.get(key, make)
-        return answer
+        super().__init__(most, _LONG if long is None else long)
 
     def ask(self, h: Hansard, question: str, request: Dated, *, timed: bool = False) -> Any:
         """The engine's answer to a request."""
         key = (question, h.state(), without_time(request, timed=timed))
-        return self.answer(key, lambda: getattr(h, question)(request))
-
-    def __len__(self) -> int:
-        return len(self._answers)
+        return self.get(key, lambda: getattr(h, question)(request))
 
 
 def without_time(request: _Request, *, timed: bool = False) -> _Request:

@@ -263,8 +263,6 @@ def _environment() -> Environment:
         attributed_cost=formatting.attributed_cost,
         listed_cost=formatting.listed_cost,
         many=formatting.many,
-        clean_up=formatting.clean_up,
-        of_client=formatting.of_client,
         machine=formatting.machine,
         line=cut_line,
         segment=lambda text: quote(str(text), safe=""),

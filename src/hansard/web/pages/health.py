@@ -93,7 +93,7 @@ async def show(request: Request) -> Response:
 
     def rest(h: Hansard) -> str:
         state = request.app.state
-        status: Status = state.cache.answer(("status", int(time.monotonic() // _STATUS_SECONDS)), h.status)
+        status: Status = state.cache.get(("status", int(time.monotonic() // _STATUS_SECONDS)), h.status)
         rates = h.rates()
         secrets = _secrets(h)
         return drawn(
@@ -133,7 +133,7 @@ async def check(request: Request) -> Response:
         state.checking = asyncio.Lock()
 
     def answer(h: Hansard) -> Response:
-        found: Diagnosis = state.cache.answer(("doctor", int(time.monotonic() // _CHECK_SECONDS)), h.doctor)
+        found: Diagnosis = state.cache.get(("doctor", int(time.monotonic() // _CHECK_SECONDS)), h.doctor)
         findings = sorted(found.findings, key=lambda finding: _LEVELS.get(finding.level, 0))
         return html(request, "health_check.html", findings=findings, verdict=_verdict(findings))
 

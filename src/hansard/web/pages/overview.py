@@ -84,7 +84,7 @@ def refresh(h: Hansard, request: Request, _: Nothing) -> Response:
 @engine_route()
 def cleanup(h: Hansard, request: Request, _: Nothing) -> Response:
     """The client's next deletions, fetched after the page and cached for a while, because they need a walk of the sources."""
-    known = request.app.state.cache.answer(("status", int(time.monotonic() // _CLEANUP_SECONDS)), h.status)
+    known = request.app.state.cache.get(("status", int(time.monotonic() // _CLEANUP_SECONDS)), h.status)
     return html(request, "overview_cleanup.html", store=known, doomed=known.doomed[:3])
 
 
@@ -93,7 +93,7 @@ def total(h: Hansard, request: Request, _: Nothing) -> Response:
     """The all-time figures, fetched after the page, because their cost grows with the history."""
     state, now = request.app.state, datetime.now(UTC)
     timezone = state.settings.timezone
-    card = state.cache.answer(("all time", h.state()), lambda: all_time(h, state.zone, timezone, now))
+    card = state.cache.get(("all time", h.state()), lambda: all_time(h, state.zone, timezone, now))
     return html(request, "overview_card.html", glance=card, spark=draw_sparklines(request, h, now)[2])
 
 
@@ -146,7 +146,7 @@ def draw_sparklines(request: Request, h: Hansard, now: datetime) -> tuple[Markup
         is_now = newest >= today - _DAY * today.weekday()
         return draw_sparks(days, today if is_now else newest, measure)
 
-    drawn: tuple[Markup, Markup, Markup] = state.cache.answer(("sparks", h.state(), today), draw)
+    drawn: tuple[Markup, Markup, Markup] = state.cache.get(("sparks", h.state(), today), draw)
     return drawn
 
 
@@ -169,8 +169,8 @@ def listed(session: Session, live_at: datetime | None = None) -> ListedSession:
 def draw_charts(request: Request, h: Hansard, now: datetime, chosen: Chosen) -> dict[str, Any]:
     """Both charts, cached until the store or the day changes."""
     kept, known = request.app.state.cache, (h.state(), request.app.state.zone.local(now).date())
-    year = kept.answer(("year", *known, chosen.request), lambda: _year(request, h, now, chosen))
-    spending = kept.answer(("spending", *known, chosen.request), lambda: _spending(request, h, now, chosen))
+    year = kept.get(("year", *known, chosen.request), lambda: _year(request, h, now, chosen))
+    spending = kept.get(("spending", *known, chosen.request), lambda: _spending(request, h, now, chosen))
     return {**year, **spending}
 
 
@@ -187,7 +187,7 @@ def draw_hours(request: Request, h: Hansard, now: datetime) -> dict[str, Any]:
             "shades": shades(),
         }
 
-    drawn: dict[str, Any] = state.cache.answer(("hours", h.state()), draw)
+    drawn: dict[str, Any] = state.cache.get(("hours", h.state()), draw)
     return drawn
 
 

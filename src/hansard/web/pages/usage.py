@@ -2,45 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
 from starlette.responses import Response
 from starlette.routing import Route
 
 from hansard.model.requests import DIMENSIONS, MODES, BlocksRequest, UsageRequest, same_for
-from hansard.model.table import Column, Table
+from hansard.model.table import Column, Cost, Kind, Link, Table
+from hansard.model.time import BLOCK
 from hansard.query.language.periods import parse_report_query
+from hansard.query.language.refine import written
 from hansard.render.charts.usage import draw_groups, draw_spending
-from hansard.render.format import many, row_cost
+from hansard.render.format import ProjectNames, date_text, exact, many, row_cost, tool_name, weekday_text
 from hansard.render.html.escaping import cut_line
 from hansard.render.html.tables import draw_table
-from hansard.render.reports import data_words, gap_length, grouped, marked_notes, rate_cells
+from hansard.render.reports import data_words, figures, gap_length, grouped, key_names, marked_notes, rate_cells
 from hansard.render.series import STEPS, Measure, measure_of
+from hansard.render.text import one_line
 from hansard.team import OFFERED
 from hansard.web.caches import shared, without_time
 from hansard.web.page_request import RANGES, Choice, sort_links
 from hansard.web.parameters import NARROWING
 from hansard.web.report_request import MEASURES, STACKS, TEAM_STACKS, parse_usage_page
-from hansard.web.report_table import make_table
 from hansard.web.responses import engine_route, page, stream_page
 from hansard.web.summary_cards import active_block, budget_of
-from hansard.web.urls import place
+from hansard.web.urls import day_place, place, session_place
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from hansard.engine import Hansard
-    from hansard.model.ledger import UsageReport
+    from hansard.model.ledger import UsageReport, UsageRow
     from hansard.render.charts.usage import UsageChart
+    from hansard.render.reports import Figure
     from hansard.web.report_request import ReportPage, UsagePageRequest
 
     Wish = ReportPage[UsagePageRequest]
 
 _MOST = 100  # rows on a page
 _HOURS = timedelta(days=3)  # up to here, bars are hours
+_WEEK = timedelta(days=6)
 _RATES = (
     *(Column(title) for title in ("Model", "For", "From", "Until", "Prompt")),
     *(Column(title, right=True) for title in ("Input", "Output", "Read", "Write 5 min", "Write 1 h", "Search")),
@@ -81,7 +86,7 @@ async def show(request: Request) -> Response:
     def rest(h: Hansard) -> str:
         report = request.app.state.cache.ask(h, "usage", _report_request(wish))
         blocks = _blocks(h, wish, request)
-        table = make_table(report, wish, request.app.state.engines.names, most=_MOST, more=blocks["pauses"])
+        table = _table(report, wish, request.app.state.engines.names, blocks["pauses"])
         sorts = sort_links(wish, asked.sort, ascending=bool(asked.ascending), fragment="#table")
         return page(
             "usage_report.html",
@@ -149,6 +154,120 @@ def _command(wish: Wish) -> str:
     return wish.command(*words, "--by", ",".join(asked.by), then=[*work, *order], values=values)
 
 
+# -- the table: keys link to the sessions, days or tools behind them, figures to their explanations
+
+
+def _table(
+    report: UsageReport,
+    wish: Wish,
+    projects: ProjectNames,
+    more: Mapping[str, str],
+) -> Table:
+    """The rows of a report from the one at `skip` on, and its total; `more` says something about times.
+
+    Every figure links to its explanation.
+    """
+    names = [name for name in report.by if name != "total"]
+    skip = wish.request.skip
+    shown = report.rows[skip : skip + _MOST] if names else ()
+    shown_figures = list(figures((*report.rows, report.totals)))
+    columns = [
+        Column(name.capitalize(), Kind.LABEL, sort=None if place else "key", css="key")
+        for place, name in enumerate(names)
+    ]
+    columns = columns or [Column("", Kind.LABEL)]
+    columns += [
+        figure.column if figure.column.sort in ("tokens", "cost") else structs.replace(figure.column, css="minor")
+        for figure in shown_figures
+    ]
+    keys = zip(*(_keys(name, shown, wish, projects, more) for name in names), strict=True)
+    rows = [
+        [*cells, *_numbers(shown_figures, row, wish.explain(names, [row.key[name] for name in names]))]
+        for cells, row in zip(keys, shown, strict=True)
+    ]
+    beyond = f"of all {len(report.rows):,} rows" if names and len(report.rows) > len(shown) else ""
+    total = Link("Total" if names else "All", more=beyond)
+    return Table(columns, rows, [total, *_numbers(shown_figures, report.totals, wish.explain(("total",), ()))])
+
+
+def _numbers(shown: Sequence[Figure], row: UsageRow, href: str | None) -> Iterator[Link]:
+    """The figures of a row; a row without messages has nothing to explain."""
+    for column, of in shown:
+        value = of(row)
+        amount = value.amount if isinstance(value, Cost) else value
+        is_money = column.kind in (Kind.MONEY, Kind.COST)
+        title = "" if not is_money else "price unknown" if amount is None else f"exactly {exact(amount)}"
+        yield Link(value, href if row.api_messages else None, title)
+
+
+def _keys(
+    name: str, rows: Sequence[UsageRow], wish: Wish, projects: ProjectNames, more: Mapping[str, str]
+) -> Iterator[Link]:
+    values = [row.key[name] for row in rows]
+    zone = wish.span.zone
+    names = key_names(name, {value for value in values if value is not None}, zone, projects)
+    for value, row in zip(values, rows, strict=True):
+        if value is None:
+            yield Link(f"(no {name})")
+            continue
+        about = row.about
+        match name:
+            case "session":
+                title = one_line(about.get("title", "")[:400]) or "(untitled)"
+                yield Link(title, session_place(value), value, names[value])
+            case "subagent":
+                task = one_line((about.get("description") or about.get("agent_type", ""))[:400])
+                yield Link(task or names[value], None, value, names[value] if task else "")
+            case "tool":
+                yield Link(tool_name(value), None if wish.team else place("/tools", tool=value), value)
+            case "project":
+                yield Link(names[value], place("/sessions", project=value), value)
+            case "model":
+                yield Link(names[value], wish.address(by="day", model=value, skip=None, sort=None), value)
+            case "machine" | "person":
+                href = wish.address(by="day", skip=None, sort=None, order=None, **{name: value})
+                yield Link(names[value], href, value)
+            case "branch" | "group":
+                yield Link(names[value], None, value)
+            case "pr":
+                field = written("pr", value)
+                yield Link(names[value], place("/sessions", q=field) if field else None, value)
+            case _:
+                yield Link(names[value], *_time_place(name, value, wish), more.get(value, ""))
+
+
+def _time_place(name: str, value: str, wish: Wish) -> tuple[str | None, str]:
+    """The link and the full name of a period: days and blocks link to their sessions, longer periods to their days."""
+    try:
+        match name:
+            case "day":
+                return day_place(value), weekday_text(date.fromisoformat(value))
+            case "week":
+                year, _, week = value.partition("-W")
+                monday = date.fromisocalendar(int(year), int(week), 1)
+                last = monday + _WEEK
+                words = f"{date_text(monday)} to {date_text(last)}"
+                return _within(wish, "day", monday.isoformat(), last.isoformat()), words
+            case "month":
+                return _within(wish, "day", value, value), ""
+            case "block":
+                start = datetime.fromisoformat(value).astimezone(UTC)
+                return _within(wish, "session", value, f"{start + BLOCK:%Y-%m-%dT%H:%M:%SZ}"), ""
+            case "hour":
+                start = datetime.fromisoformat(value).astimezone(UTC)
+                hour = f"{start + timedelta(hours=1):%Y-%m-%dT%H:%MZ}"
+                return _within(wish, "session", f"{start:%Y-%m-%dT%H:%MZ}", hour), ""
+            case _:
+                return None, ""
+    except (ValueError, OverflowError):
+        return None, ""
+
+
+def _within(wish: Wish, by: str, since: str, until: str) -> str:
+    """The same report by something finer, within a shorter time."""
+    return wish.address(by=by, range=None, since=since, until=until, sort=None, order=None)
+
+
 # -- what can be chosen
 
 
@@ -185,7 +304,7 @@ def _stacks(wish: Wish, shown: str) -> list[Choice]:
 def _chart(h: Hansard, wish: Wish, request: Request, report: UsageReport) -> dict[str, Any]:
     by = _chart_by(wish, report)
     key = ("chart", h.state(), wish.request.measure, wish.span.today, without_time(_report_request(wish, by)))
-    measure, drawn = request.app.state.cache.answer(key, lambda: _draw(h, wish, by))
+    measure, drawn = request.app.state.cache.get(key, lambda: _draw(h, wish, by))
     shown = "cost" if measure.is_money else "tokens"
     return {
         "drawn": drawn,
@@ -285,7 +404,7 @@ async def _latest_period(request: Request, wish: Wish) -> Wish | None:
         newest = h.sessions(limit=1).sessions
         if not newest or newest[0].ended_at is None or newest[0].ended_at >= since:
             return None
-        at: datetime | None = kept.answer(("last usage", h.state()), lambda: h.usage(by="total").totals.last_at)
+        at: datetime | None = kept.get(("last usage", h.state()), lambda: h.usage(by="total").totals.last_at)
         return at if at is not None and at < since else None
 
     at = await request.app.state.engines.read(last_used)

@@ -76,9 +76,7 @@ def show_overview(h: Hansard, request: Request, chosen: PageRequest[Any]) -> Res
         zone=state.zone.name,
         found=found,
         narrowed={name: chosen.given[name] for name in NARROWING if chosen.given[name]},
-        glances=state.cache.answer(
-            ("cards", h.state(), state.zone.local(now).date()), lambda: [*_cards(h, request, now)]
-        ),
+        glances=state.cache.get(("cards", h.state(), state.zone.local(now).date()), lambda: [*_cards(h, request, now)]),
         sparks=draw_sparklines(request, h, now),
         people=draw_groups(shown, names, measure=measure_of(shown), explain=_person_place, most=_PEOPLE)
         if shown.rows
