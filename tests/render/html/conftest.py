@@ -1,4 +1,4 @@
-"""The hard session."""
+"""The hard session, and a hostile one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 import hansard
 from tests.hard_session import write_hard_session
+from tests.render.payloads import SESSION, write_hostile_history
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
@@ -23,3 +24,13 @@ def hard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hansard, Se
     with hansard.open(place / "home", [place / "claude"]) as store:
         store.sync()
         yield store, store.session(name)
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hansard, Session]]:
+    """A store with a payload in every place of a transcript."""
+    place = tmp_path_factory.mktemp("hostile")
+    write_hostile_history(place / "claude")
+    with hansard.open(place / "home", [place / "claude"]) as store:
+        store.sync()
+        yield store, store.session(SESSION)

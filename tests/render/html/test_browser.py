@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-import hansard
 from hansard.model.display import Console, DisplayThread, Plain
 from hansard.render.html import page
 from hansard.render.index import SessionLink, index_page
 from tests.render.html.browsing import Watched, opened
 from tests.render.html.reading import TAGS
 from tests.render.html.stubs import item, long_turns, session, tree, turn
-from tests.render.payloads import SESSION, write_hostile_history
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -252,14 +250,17 @@ def test_everything_can_be_read_without_a_script(chromium: Browser, hard_page: P
         assert watched.complaints == []
 
 
+@pytest.fixture(scope="module")
+def hostile_page(hostile: tuple[Hansard, Session], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    store, about = hostile
+    path = tmp_path_factory.mktemp("pages") / "hostile.html"
+    path.write_text("".join(page(store.read(about))), encoding="utf-8")
+    return path
+
+
 @pytest.mark.parametrize("guarded", [True, False], ids=["with its policy", "without its policy"])
-def test_nothing_of_a_hostile_history_runs(chromium: Browser, tmp_path: Path, guarded: bool) -> None:
-    write_hostile_history(tmp_path / "claude")
-    path = tmp_path / "hostile.html"
-    with hansard.open(tmp_path / "home", [tmp_path / "claude"]) as store:
-        store.sync()
-        about = store.session(SESSION)
-        path.write_text("".join(page(store.read(about))), encoding="utf-8")
+def test_nothing_of_a_hostile_history_runs(chromium: Browser, hostile_page: Path, guarded: bool) -> None:
+    path = hostile_page
     with opened(chromium, path, bypass_csp=not guarded) as watched:
         _provoke(watched)
         found = watched.run(
