@@ -85,7 +85,7 @@ def everything_of(h: Hansard) -> tuple[str, ...]:
 @pytest.fixture(scope="session")
 def metered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Hansard]]:
     """A history of which two machines have parts, some of them both; and one store with the files of both."""
-    with two_machines(tmp_path_factory.mktemp("metered"), 2500) as stores:
+    with two_machines(tmp_path_factory.mktemp("metered"), 1500) as stores:
         yield stores
 
 
