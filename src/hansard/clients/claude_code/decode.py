@@ -213,6 +213,12 @@ def _one(line: bytes, offset: int) -> list[ParsedLine | Issue]:
         wrong: list[str] = []
         body = _shape(wire.Entry if is_entry else wire.METADATA.get(kind, wire.Bare), keys, "", wrong)
         found.append(Issue(offset, length, "wrong_type", ", ".join(wrong[:8])))
+        if (
+            is_entry
+            and body.message is None
+            and isinstance(text := _fit(str, keys.get("message", Raw(b"null")), "", []), str)
+        ):
+            body.message = wire.Message(role=kind, content=text)  # nothing but its text
     strange: tuple[str, ...] = ()
     if is_entry:
         strange = ("",) if _is_new_subtype(body) else ()
