@@ -213,12 +213,6 @@ def _one(line: bytes, offset: int) -> list[ParsedLine | Issue]:
         wrong: list[str] = []
         body = _shape(wire.Entry if is_entry else wire.METADATA.get(kind, wire.Bare), keys, "", wrong)
         found.append(Issue(offset, length, "wrong_type", ", ".join(wrong[:8])))
-        if (
-            is_entry
-            and body.message is None
-            and isinstance(text := _fit(str, keys.get("message", Raw(b"null")), "", []), str)
-        ):
-            body.message = wire.Message(role=kind, content=text)  # nothing but its text
     strange: tuple[str, ...] = ()
     if is_entry:
         strange = ("",) if _is_new_subtype(body) else ()
@@ -231,6 +225,9 @@ def _one(line: bytes, offset: int) -> list[ParsedLine | Issue]:
             strange += _unknown_in_blocks(inner)
         if body.message is not None and body.message.content is None and _unspread(body.message, keys["message"]):
             found.append(Issue(offset, length, "no_content", "a message without content"))
+        if body.message is None and "message" in keys:
+            text = _fit(str, keys["message"], "", [])
+            body.message = wire.Message(role=kind, content=text) if isinstance(text, str) else None
     elif kind not in _metadata:
         strange = ("",)
     return [*found, ParsedLine(offset, length, kind, body, strange)]
