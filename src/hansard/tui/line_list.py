@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
-from hansard.tui.line_view import PAGE_KEYS, LineView, strip_of
+from hansard.tui.line_view import LineView, strip_of
 
 if TYPE_CHECKING:
     from textual.events import Click
@@ -30,7 +30,6 @@ class LineList(LineView, Generic[T]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j,ctrl+n", "move(1)", "Down", show=False),
         Binding("up,k", "move(-1)", "Up", show=False),
-        *PAGE_KEYS,
         Binding("home,g", "end(0)", "First", show=False),
         Binding("end,G", "end(-1)", "Last", show=False),
         Binding("enter", "select", "Open", show=False),
@@ -115,13 +114,12 @@ class LineList(LineView, Generic[T]):
 
     # -- lines
 
-    def render_line(self, y: int) -> Strip:
-        """One line of what is visible."""
+    def line_at(self, place: int) -> Strip | None:
+        """A line of an item, across the whole width if the cursor is on it."""
         columns = self.scrollable_content_region.width
-        place, row = divmod(y + self.scroll_offset.y, self._height)
-        base = self.rich_style
+        place, row = divmod(place, self._height)
         if place >= len(self._items):
-            return Strip.blank(columns, base)
+            return None
         if place not in self._drawn:
             if len(self._drawn) > 500:
                 self._drawn.clear()
@@ -137,7 +135,7 @@ class LineList(LineView, Generic[T]):
             if self.has_focus:
                 return Strip([type(part)(part.text, cursor) for part in strip], strip.cell_length)
             return strip.apply_style(cursor)
-        return strip.apply_style(base)
+        return strip
 
     def on_resize(self) -> None:
         """Draw for the new width, with the cursor in view."""
@@ -203,7 +201,7 @@ class LineList(LineView, Generic[T]):
 
     def on_click(self, event: Click) -> None:
         """Move to what is clicked; a second click opens it."""
-        place = (int(event.y) + self.scroll_offset.y) // self._height
+        place = self.line_under(event) // self._height
         if place < len(self._items) and not self._is_heading(self._items[place]):
             self.move_to(place)
             if event.chain == 2:

@@ -14,7 +14,7 @@ from hansard.render.cells import NAMELESS, cell
 from hansard.render.format import ProjectNames
 from hansard.render.text import PIPED, Paint, clean, fit, fit_path, one_line, share, width, wrap
 
-_GAP = "  "
+GAP = "  "
 _BARE = 8  # columns below which a cut cell is unreadable
 _PROSE = 20  # a column that is never cut to less than this contains titles, paths or prose
 _LEAST = {Kind.PROJECT: 8}
@@ -45,7 +45,7 @@ def draw_table(
         widths = {place: wide for place, wide in widths.items() if place not in prose} | dict.fromkeys(prose, 0)
 
     def line(cells: Sequence[str], style: str | None) -> str:
-        return _line(columns, widths, cells, style, total if cut else None, paint)
+        return line_of(columns, widths, cells, style, total if cut else None, paint)
 
     styles = {**table.styles, len(table.rows): "bold"} if table.totals is not None else table.styles
     lines = [line([column.title for column in columns], "dim")] if header else []
@@ -86,11 +86,16 @@ def fits(table: Table, columns_wide: int) -> bool:
 def _shared(
     columns: Sequence[Column], rows: Sequence[Sequence[str]], total: int, *, header: bool = True
 ) -> dict[int, int]:
-    """The width of each column that is shown: its natural one if all fit, else the widest that may be cut are cut."""
+    """The width of each column that is shown."""
     natural = [
         max([width(column.title) if header else 0, *(width(row[place]) for row in rows)])
         for place, column in enumerate(columns)
     ]
+    return share(columns, natural, total)
+
+
+def share(columns: Sequence[Column], natural: Sequence[int], total: int) -> dict[int, int]:
+    """The width of each column that is shown: its natural one if all fit, else the widest that may be cut are cut."""
     cut_to = [column.least or _LEAST.get(column.kind) for column in columns]
     least = [wide if bound is None else min(wide, bound) for wide, bound in zip(natural, cut_to, strict=True)]
     shown = list(range(len(columns)))
@@ -109,10 +114,10 @@ def _shared(
 
 def _needed(widths: Iterable[int]) -> int:
     widths = list(widths)
-    return sum(widths) + len(_GAP) * max(0, len(widths) - 1)
+    return sum(widths) + len(GAP) * max(0, len(widths) - 1)
 
 
-def _line(
+def line_of(
     columns: Sequence[Column],
     widths: dict[int, int],
     cells: Sequence[str],
@@ -120,8 +125,9 @@ def _line(
     most: int | None,
     paint: Paint,
 ) -> str:
+    """One line of a table, in a style of its own or in those of its columns; `most` columns wide."""
     parts = [(columns[place], _cell(columns[place], cells[place], wide)) for place, wide in widths.items()]
-    plain = _GAP.join(text for _, text in parts).rstrip()
+    plain = GAP.join(text for _, text in parts).rstrip()
     if style is not None:
         return paint(plain if most is None else fit(plain, most), style)
     if most is not None and width(plain) > most:
@@ -129,7 +135,7 @@ def _line(
     if not paint.enabled:
         return plain
     painted = [paint(text, column.style) if column.style and text.strip() else text for column, text in parts]
-    return _GAP.join(
+    return GAP.join(
         text if column.mark is None else column.mark(text) for (column, _), text in zip(parts, painted, strict=True)
     )
 
