@@ -10,6 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from hansard.cli import completion
+from hansard.cli.app import hansard
 
 from .conftest import OTHER, SESSION, Run, said, write_log
 
@@ -36,8 +40,8 @@ def complete(asked: dict[str, str], line: str, shell: str = "bash") -> list[str]
         "COMP_WORDS": line,
         "COMP_CWORD": words[-1] if shell == "fish" else str(len(words) - 1),
     }
-    code = "import sys; sys.argv = ['hansard']; from hansard.cli import main; main()"
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    completion.register()
+    done = CliRunner().invoke(hansard, [], env=environment, prog_name="hansard")
     assert done.stderr == ""
     return list(filter(None, done.stdout.splitlines()))
 
@@ -49,6 +53,9 @@ def complete(asked: dict[str, str], line: str, shell: str = "bash") -> list[str]
         ("hansard show 22", [OTHER]),
         ("hansard show @", ["@last"]),
         ("hansard pin 1", [SESSION]),
+        ("hansard secrets scrub 1", [SESSION]),
+        ("hansard secrets sc", ["scan", "scrub"]),
+        ("hansard secrets --state acc", ["accepted"]),
         ("hansard sessions --project ti", ["tide"]),
         ("hansard sessions --model claude-o", ["claude-opus-5-5"]),
         ("hansard usage --model opu", ["opus-5-5"]),

@@ -162,8 +162,13 @@ def show(*args: str, said: bytes | None = None) -> str:
 
 def shown(*args: str, said: bytes | None = None) -> str:
     """The line without colours, of the snapshot as it is, without a process of its own."""
+    return drawn("--color", "never", *args, said=said)
+
+
+def drawn(*args: str, said: bytes | None = None) -> str:
+    """The same with the colours that are asked for."""
     options, out = run.Options(), io.TextIOWrapper(io.BytesIO())
-    options.parse(["--no-sync", "--color", "never", *args])
+    options.parse(["--no-sync", *args])
     assert not options.mistakes + options.words
     with redirect_stdout(out):
         run.run(options, io.TextIOWrapper(io.BytesIO(client() if said is None else said)))
@@ -173,6 +178,13 @@ def shown(*args: str, said: bytes | None = None) -> str:
 def shown_by_process(*args: str, said: bytes | None = None) -> str:
     """The same by a process, which may start a refresh."""
     return printed(start("--no-sync", "--color", "never", *args, said=client() if said is None else said))
+
+
+def by_click(*args: str, said: bytes | None = None) -> str:
+    """The line that the command gives without its fast start."""
+    done = CliRunner().invoke(command_line, args, input=client() if said is None else said, prog_name="hansard")
+    assert (done.exit_code, done.stderr) == (0, "")
+    return only_line(done.stdout_bytes)
 
 
 def printed(process: Any) -> str:
@@ -334,14 +346,14 @@ def test_unpriced_models_are_marked(root: Path) -> None:
 
 
 def test_json_is_the_current_usage(h: Hansard) -> None:
-    answer = json.loads(printed(start("--json", "--no-sync", said=client())))
+    answer = json.loads(by_click("statusline", "--json", "--no-sync"))
     current = h.current(SESSION)
     assert current.session
     assert current.block
     assert answer["session"]["cost_usd"] == f"{current.session.cost_usd:f}".rstrip("0")
     assert answer["session_id"] == SESSION
     assert answer["block"]["tokens"] == current.block.tokens
-    assert json.loads(printed(start("--json", "--no-sync", said=b"garbage")))["session"] is None
+    assert json.loads(by_click("statusline", "--json", "--no-sync", said=b"garbage"))["session"] is None
 
 
 # -- what may be wrong
@@ -367,7 +379,7 @@ def test_garbage_still_gives_a_line(store: Path, said: bytes) -> None:
     # By a process: what its JSON scanner raises depends on which modules are loaded.
     assert "today" in shown_by_process(said=said)
     shutil.rmtree(store)
-    assert shown_by_process(said=said)
+    assert shown(said=said)
 
 
 def test_hostile_text_is_text(store: Path) -> None:
@@ -589,26 +601,26 @@ def test_budgets_near_and_over(store: Path, h: Hansard) -> None:
     assert "budget" not in show()
     write_config(f"[budgets]\nday = {spent / 100:f}")
     update()
-    colored = printed(start("--no-sync", "--color=always", "--format={today}|{budget}", said=client()))
+    colored = drawn("--color=always", "--format={today}|{budget}")
     today, budget = colored.split("|")
     assert today.startswith("\x1b[31m$")
     assert budget.startswith("\x1b[31mOVER day budget")
 
 
 def test_colours(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "\x1b[36mSonnet 4.5\x1b[0m" in printed(start("--no-sync", said=client()))
+    assert "\x1b[36mSonnet 4.5\x1b[0m" in drawn()
     monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b" not in printed(start("--no-sync", said=client()))
-    assert "\x1b" in printed(start("--no-sync", "--color", "always", said=client()))
+    assert "\x1b" not in drawn()
+    assert "\x1b" in drawn("--color", "always")
 
 
 def test_the_long_way_gives_the_same(store: Path) -> None:
     long = ("-W", "error", "-m", "hansard", "--no-sync", "statusline")
+    same = ("--color=never", "--format", STILL)
+    assert printed(start(*same, said=client(), command=long)) == shown_by_process(*same) == drawn(*same)
     for options in ([], ["--color=never"], ["--home", str(store)], ["--every", "3", "--root", str(store)]):
         options += ["--format", STILL]
-        assert printed(start(*options, said=client(), command=long)) == printed(
-            start("--no-sync", *options, said=client())
-        )
+        assert by_click("--no-sync", "statusline", *options) == drawn(*options)
     with start("--help") as process:
         assert b"hansard statusline [OPTIONS]" in process.communicate()[0]
 

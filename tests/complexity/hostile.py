@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ def texts(pattern: re.Pattern[Any], size: int, times: int = 1) -> Iterator[Any]:
         yield text.encode("latin-1", "replace") if isinstance(pattern.pattern, bytes) else text
 
 
+@functools.lru_cache(maxsize=1)
 def _kinds(pattern: re.Pattern[Any]) -> list[tuple[str, str, str]]:
     tree = parser.parse(pattern.pattern, pattern.flags)
     pieces = list(dict.fromkeys(itertools.chain.from_iterable(_paths(tree))))

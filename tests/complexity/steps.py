@@ -24,7 +24,7 @@ _ONE = frozenset({code.LITERAL, code.NOT_LITERAL, code.ANY, code.IN})  # items t
 
 
 @functools.lru_cache(maxsize=1)
-def _parsed(pattern: re.Pattern[Any]) -> tuple[Any, dict[tuple[int, int], dict[str, bool]]]:
+def _parsed(pattern: re.Pattern[Any]) -> tuple[Any, dict[tuple[int, int, str], bool]]:
     """The tree of a pattern, and which characters its items match, filled as they are met."""
     return parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG), {}
 
@@ -66,7 +66,15 @@ class Matcher:
         return None if end is None else (0, end)
 
     def _run(self, tree: Any, at: int) -> Iterator[State]:
-        yield from self._sequence(tree.data, (at, self._none), int(self.flags))
+        return self._ways(tree.data, (at, self._none), int(self.flags))
+
+    def _ways(self, items: list[Any], state: State, flags: int) -> Iterator[State]:
+        """Like `_sequence`; most beginnings fail at their first character, which needs no generator."""
+        if items and items[0][0] in _ONE:
+            if not self._is(items[0], state[0], flags):
+                return iter(())
+            return self._sequence(items[1:], (state[0] + 1, state[1]), flags)
+        return self._sequence(items, state, flags)
 
     def _step(self) -> None:
         self.steps += 1
@@ -100,10 +108,10 @@ class Matcher:
         at, marks = state
         if op is code.BRANCH:
             for branch in argument[1]:
-                yield from self._sequence(branch.data, state, flags)
+                yield from self._ways(branch.data, state, flags)
         elif op is code.SUBPATTERN:
             group, added, removed, inner = argument
-            for end, inside in self._sequence(inner.data, state, (flags | added) & ~removed):
+            for end, inside in self._ways(inner.data, state, (flags | added) & ~removed):
                 yield end, _marked(inside, group, (at, end))
         elif op is code.ATOMIC_GROUP:
             yield from _first(self._sequence(argument.data, state, flags))
@@ -199,11 +207,10 @@ class Matcher:
         self._step()
         if at >= len(self.text):
             return False
-        known = self._tests.setdefault((id(item), flags), {})
-        character = self.text[at]
-        if character not in known:
-            known[character] = self._compiled(_source(item), flags).match(self._raw(character)) is not None
-        return known[character]
+        key = (id(item), flags, self.text[at])
+        if key not in self._tests:
+            self._tests[key] = self._compiled(_source(item), flags).match(self._raw(key[2])) is not None
+        return self._tests[key]
 
     def _raw(self, text: str) -> Any:
         return text.encode("latin-1") if self.is_bytes else text
