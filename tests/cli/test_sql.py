@@ -157,7 +157,7 @@ def test_the_prompt(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     with hansard.open(tmp_path / "store") as h:
         told = converse(h, ["SELECT count(*) AS many", "FROM sessions;", "", ".tables", ".schema links"], capsys)
         assert "many" in told
-        assert "1 rows in" in told
+        assert "1 row in" in told
         assert "How sessions relate" in told
         assert "a session's id" in told
         told = converse(

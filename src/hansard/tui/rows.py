@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from hansard.model.table import Column
 from hansard.render.cells import NAMELESS, cell
 from hansard.render.format import ProjectNames
-from hansard.render.terminal.tables import GAP, line_of, share
+from hansard.render.terminal.tables import GAP, line_of, share_columns
 from hansard.render.text import Paint, fit, one_line, pad
 
 COLOURS = Paint(enabled=True)
@@ -39,6 +39,6 @@ def heading_line(columns: Sequence[Column], room: int) -> str:
 def _widths(columns: Sequence[Column], room: int) -> dict[int, int]:
     """The width of each column that is shown; the one without a width gets what the others leave."""
     rest = next(place for place, column in enumerate(columns) if column.width is None)
-    widths = share(columns, [column.width or column.least or 0 for column in columns], room)
+    widths = share_columns(columns, [column.width or column.least or 0 for column in columns], room)
     taken = sum(widths.values()) - widths[rest] + len(GAP) * (len(widths) - 1)
     return {**widths, rest: max(1, room - taken)}

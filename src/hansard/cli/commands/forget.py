@@ -95,12 +95,9 @@ def forget(cli: Context, request: ForgetRequest, yes: bool, shows_receipts: bool
 
 def _receipts(cli: Context, h: Hansard) -> None:
     found = h.receipts()
-    if cli.as_json:
-        cli.emit({"receipts": found})
-        return
-    if not found:
+    cli.answer({"receipts": found}, lambda: map(receipt_words, found))
+    if not found and not cli.as_json:
         none_found("nothing was erased from this store")
-    cli.say(map(receipt_words, found))
 
 
 def _allow(cli: Context, h: Hansard, session_id: str) -> None:

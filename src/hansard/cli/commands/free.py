@@ -69,18 +69,10 @@ def free(cli: Context, request: FreeRequest, yes: bool, undo: bool, touch: bool)
 
 
 def _show(cli: Context, plan: FreePlan, request: FreeRequest) -> None:
+    facts = {"files": len(plan.freeable), "bytes": plan.bytes, "items": plan.items, "not_stored": plan.not_stored}
+    cli.answer({"applied": False, **facts}, lambda: _described(cli, plan))
     if cli.as_json:
-        cli.emit(
-            {
-                "applied": False,
-                "files": len(plan.freeable),
-                "bytes": plan.bytes,
-                "items": plan.items,
-                "not_stored": plan.not_stored,
-            }
-        )
         return
-    cli.say(_described(cli, plan))
     if not plan.items:
         none_found(f"no stored file {_conditions(request)}")
     if plan.freeable:
@@ -122,11 +114,11 @@ def _conditions(request: FreeRequest) -> str:
 def _free(cli: Context, h: Hansard, request: FreeRequest) -> None:
     with BytesBar("Freeing", after=SLOW_SECONDS) as bar:
         done = h.free(replace(request, progress=bar))
-    if cli.as_json:
-        cli.emit({"applied": True, "files": done.files, "bytes": done.bytes, "left": done.left})
-    else:
-        undo = "; `hansard free --undo` brings them back" if done.files else ""
-        cli.say([f"{many(done.files, 'file')} removed, {size(done.bytes)} freed{undo}"])
+    undo = "; `hansard free --undo` brings them back" if done.files else ""
+    cli.answer(
+        {"applied": True, "files": done.files, "bytes": done.bytes, "left": done.left},
+        lambda: [f"{many(done.files, 'file')} removed, {size(done.bytes)} freed{undo}"],
+    )
     _warn_of(done.left)
 
 
@@ -145,7 +137,7 @@ def _undo(cli: Context, h: Hansard, request: FreeRequest, *, touch: bool) -> Non
         done = h.restore(items, touch=touch, progress=bar)
     if h.sync().busy:
         raise Incomplete("the files are back; another process is syncing, and the next sync notes it")
-    if cli.as_json:
-        cli.emit({"applied": True, "written": done.written, "same": done.same, "bytes": done.bytes})
-    else:
-        cli.say([f"{many(done.written, 'file')} written back, {size(done.bytes)}"])
+    cli.answer(
+        {"applied": True, "written": done.written, "same": done.same, "bytes": done.bytes},
+        lambda: [f"{many(done.written, 'file')} written back, {size(done.bytes)}"],
+    )

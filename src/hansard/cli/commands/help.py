@@ -28,10 +28,7 @@ def help(ctx: click.Context, cli: Context, command: tuple[str, ...]) -> None:  #
         if found is not None:
             asked = click.Context(found, info_name=name, parent=asked)
     text = asked.get_help()
-    if cli.as_json:
-        cli.emit({"command": " ".join(command) or None, "help": text})
-    else:
-        click.echo(text)
+    cli.emit({"command": " ".join(command) or None, "help": text}) if cli.as_json else click.echo(text)
 
 
 @click.command(cls=Command)
@@ -57,10 +54,7 @@ def completion(ctx: click.Context, cli: Context, shell: str) -> None:
     # Not `source()`: for bash it runs a shell to find its version.
     complete = kind(ctx.find_root().command, {}, "hansard", VARIABLE)
     script = complete.source_template % complete.source_vars()
-    if cli.as_json:
-        cli.emit({"shell": shell, "script": script})
-    else:
-        click.echo(script)
+    cli.emit({"shell": shell, "script": script}) if cli.as_json else click.echo(script)
 
 
 @click.command(cls=Command)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from hansard.cli.context import Command, Context, common
+from hansard.cli.context import Command, Context, common, note
 from hansard.render.format import many
 
 
@@ -31,11 +31,10 @@ def import_(cli: Context, files: tuple[str, ...], client: str) -> None:
     skipped = sum(given[0].skipped for given in found)
     with cli.engine() as h:
         h.sync(wait_seconds=10)
-    if cli.as_json:
-        cli.emit({"imports": reports})
-        return
-    for report in reports:
-        number = many(report.conversations, "conversation")
-        click.echo(f"{report.client}: {number}, {report.written} of them new or changed")
-    if skipped:
-        click.echo(f"{many(skipped, 'file')} skipped: too large, too many, not regular, or unreadable", err=True)
+    told = [
+        f"{report.client}: {many(report.conversations, 'conversation')}, {report.written} of them new or changed"
+        for report in reports
+    ]
+    cli.answer({"imports": reports}, lambda: told)
+    if skipped and not cli.as_json:
+        note(f"{many(skipped, 'file')} skipped: too large, too many, not regular, or unreadable")

@@ -7,22 +7,18 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from hansard.cli.commands.usage import show_budgets, show_report
+from hansard.cli.commands.usage import answer_usage, show_budgets
 from hansard.cli.context import SLOW_SECONDS, Command, Context, Group, common, none_found, note, now, reads, warn
 from hansard.cli.output.progress import BytesBar
 from hansard.cli.push import lake_target, push_lake, pushed_line
 from hansard.cli.request_options import LEDGER_FILTERS, ORDER, takes
 from hansard.errors import UsageError
-from hansard.model.serialize import plain
 from hansard.model.store_requests import LakeAuditRequest, LakeUsageRequest
 from hansard.model.table import Column, Kind, Table
 from hansard.render.format import many, size
-from hansard.render.terminal.tables import draw_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hansard.lake import LakeAudit, LakeBuildReport, LakeStatus
+    from hansard.lake import LakeBuildReport
 
 _FILTERS = LEDGER_FILTERS.replace(" match", "")
 _BY = "total, hour, day, week, month, session, project, group, model, client, agent, branch, person, machine"
@@ -196,10 +192,7 @@ def report(cli: Context, request: LakeUsageRequest, target: str | None, order: s
     if found is None:
         show_budgets(cli, budgets)
         return
-    if cli.as_json:
-        cli.emit({**plain(found), "budgets": budgets} if limits else found)
-    elif found.rows:
-        show_report(cli, found, budgets, request, [])
+    answer_usage(cli, found, request, budgets if limits else None)
     if not found.rows:
         none_found("no usage matches")
 
@@ -232,17 +225,12 @@ def audit(cli: Context, request: LakeAuditRequest, target: str | None) -> None:
 
     with Lake(lake_target(cli, target)) as opened:
         found = opened.audit(request, groups=cli.settings().groups)
-    cli.answer(found, lambda: _audit_lines(cli, found))
-    if not found.rows:
-        none_found("no risky operation matches")
-
-
-def _audit_lines(cli: Context, found: LakeAudit) -> Iterator[str]:
     columns = [*(Column(name.upper(), Kind.TEXT) for name in found.by), Column("OPERATIONS", Kind.COUNT)]
     rows = [[*(row[name] or "" for name in found.by), row["operations"]] for row in found.rows]
-    yield from draw_table(Table(columns, rows), cli.width(), cli.paint(), cut=True)
-    yield ""
-    yield ", ".join(f"{count:,} {severity}" for severity, count in found.operations.items())
+    total = ", ".join(f"{count:,} {severity}" for severity, count in found.operations.items())
+    cli.answer(found, lambda: [*cli.draw(Table(columns, rows), cut=True), "", total])
+    if not found.rows:
+        none_found("no risky operation matches")
 
 
 @lake.command(cls=Command)
@@ -259,11 +247,7 @@ def status(cli: Context, target: str | None) -> None:
 
     with Lake(lake_target(cli, target)) as opened:
         found = opened.status()
-    cli.answer(found, lambda: _status_lines(cli, found))
+    rows = [(one.machine, one.person, one.pushed_at, one.sessions, one.bytes) for one in found.machines]
+    cli.answer(found, lambda: cli.draw(Table(_MACHINES, rows)))
     if not found.machines:
         none_found("nothing was pushed there yet")
-
-
-def _status_lines(cli: Context, found: LakeStatus) -> Iterator[str]:
-    rows = [(one.machine, one.person, one.pushed_at, one.sessions, one.bytes) for one in found.machines]
-    yield from draw_table(Table(_MACHINES, rows), cli.width(), cli.paint(), {})

@@ -13,16 +13,14 @@ from hansard.model.table import Column, Kind, Table
 from hansard.render.format import ago, cost, incomplete, many, odd_lines, size
 from hansard.render.terminal.health import cleanup_lines
 from hansard.render.terminal.tables import draw_table
-from hansard.render.text import Paint, fit, one_line, wrap
+from hansard.render.text import fit, one_line, wrap
 
 if TYPE_CHECKING:
     from hansard.config import Settings
     from hansard.engine import Hansard
-    from hansard.model.files import Coverage
     from hansard.model.health import Status
     from hansard.model.ledger import Budget
     from hansard.model.sessions import Activity, SessionPage
-    from hansard.render.format import ProjectNames
 
 _RECENT = 10
 _NEXT = ("show @last", "sessions", "usage", "status", "--help")
@@ -63,9 +61,7 @@ def show_overview(cli: Context, settings: Settings, *, demo: bool = False) -> No
     said = {"demo": demo, "activity": counts, "sessions": page.sessions, "status": answer}
     cli.answer(
         {**said, "budgets": budgets} if settings.limits else said,
-        lambda: _lines(
-            page, answer, counts, budgets, moment, cli.names, cli.width(), cli.paint(), demo=demo, coverage=cli.coverage
-        ),
+        lambda: _lines(cli, page, answer, counts, budgets, moment, demo=demo),
     )
     if demo:
         from shlex import quote
@@ -83,18 +79,16 @@ def _counts(h: Hansard, moment: datetime) -> dict[str, Activity]:
 
 
 def _lines(
+    cli: Context,
     page: SessionPage,
     answer: Status,
     counts: dict[str, Activity],
     budgets: list[Budget],
     moment: datetime,
-    projects: ProjectNames,
-    columns: int,
-    paint: Paint,
     *,
     demo: bool,
-    coverage: Coverage | None,
 ) -> Iterator[str]:
+    coverage, columns, paint = cli.coverage, cli.width(), cli.paint()
     title = "Hansard (demo)" if demo else "Hansard"
     facts = f"{many(answer.sessions, 'session')} in {many(answer.projects, 'project')}, {size(answer.kept_bytes)} kept, synced {ago(answer.last_sync, moment)}"
     if coverage is not None:
@@ -121,10 +115,10 @@ def _lines(
     if pressing := [item for item in budgets if item.is_pressing]:
         from hansard.render.terminal.costs import budget_lines
 
-        yield from budget_lines(pressing, projects, columns, paint)
+        yield from budget_lines(pressing, cli.names, columns, paint)
         yield ""
     if page.sessions:
-        yield from draw_table(session_table(page.sessions), columns, paint, projects)
+        yield from cli.draw(session_table(page.sessions))
         if page.total > len(page.sessions):
             more = f"and {page.total - len(page.sessions):,} more"
             yield paint(more if demo else f"{more}: {program()} sessions", "dim")

@@ -71,7 +71,7 @@ def prices(cli: Context, text: str | None, everything: bool, url: str | None) ->
     if cli.as_json:
         cli.emit({"rates": rates, "data": data})
     elif rates:
-        cli.say(_lines(rates, data, cli.width(), cli.paint(), everything=everything))
+        cli.say(_lines(cli, rates, data, everything=everything))
     if not rates:
         none_found(
             f"no model matches {text!r}; `hansard prices` lists them" if text else "no session has used a model yet"
@@ -81,7 +81,8 @@ def prices(cli: Context, text: str | None, everything: bool, url: str | None) ->
 # -- the list
 
 
-def _lines(rates: Sequence[Rate], data: PriceData, columns: int, paint: Paint, *, everything: bool) -> Iterator[str]:
+def _lines(cli: Context, rates: Sequence[Rate], data: PriceData, *, everything: bool) -> Iterator[str]:
+    columns, paint = cli.width(), cli.paint()
     priced = [rate for rate in rates if rate.is_priced]
     unpriced = list(dict.fromkeys(rate.model for rate in rates if not rate.is_priced))
     if priced:

@@ -122,9 +122,8 @@ def _client(part: ClientPart, columns: int, paint: Paint) -> Iterator[str]:
     yield ""
     for way in part.ways:
         yield from _way(way, columns, paint)
-    told = []
-    if part.lower_bound_messages:
-        told.append(("+", f"{part.lower_bound_messages:,} of {part.ours.messages:,} messages are lower bounds"))
+    lower = f"{part.lower_bound_messages:,} of {part.ours.messages:,} messages are lower bounds"
+    told = [("+", lower)] if part.lower_bound_messages else []
     yield from note_lines([*told, *_facts(part)], columns, paint)
     yield ""
 
@@ -222,8 +221,7 @@ def _headed(title: str, rule: str, columns: int, paint: Paint) -> Iterator[str]:
 def _cause(step: DifferenceStep, columns: int) -> Iterator[str]:
     amount = step.amount
     messages = amount.messages
-    noun = "message" if abs(messages or 0) == 1 else "messages"
-    about = one_line(step.about) + (f" ({messages:+,} {noun})" if messages else "")
+    about = one_line(step.about) + (f" ({messages:+,} message{'s' * (abs(messages) != 1)})" if messages else "")
     lines = wrap(about, max(24, columns - _AMOUNTS - 4))
     figures = pad(_signed(amount.tokens), 9, right=True) + pad(_money(amount.cost_usd), _AMOUNTS - 9, right=True)
     yield f"  {pad(lines[0], max(24, columns - _AMOUNTS - 2))}{figures}".rstrip()

@@ -33,6 +33,8 @@ class SecretsGroup(Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the command's name first."""
+        if ctx.resilient_parsing and not args:  # a shell completes the name
+            return super().parse_args(ctx, args)
         options = [param for command in self.commands.values() for param in command.params]
         valued = {name for option in options for name in option.opts if not getattr(option, "is_flag", False)}
         name, rest = _USUAL, args
@@ -53,7 +55,7 @@ def secrets() -> None:
     """Find keys, tokens and passwords in the history, and decide about them.
 
     Without a command: `list`, with its options. Secrets are never stored a second time, and only `show --reveal` prints one. SECRET is
-    the beginning of an id, or a placeholder such as [github-pat:3f2a].
+    the beginning of an id, or a placeholder such as [github-pat:3f2a]. Every command takes --json.
 
     Examples:
       hansard secrets

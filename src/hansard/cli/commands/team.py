@@ -13,13 +13,10 @@ from hansard.cli.output.progress import BytesBar
 from hansard.cli.push import push_team, pushed_line
 from hansard.cli.team_address import SCHEMA, Place, in_database, place_of
 from hansard.model.table import Column, Kind, Table
-from hansard.render.terminal.tables import draw_table
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hansard.team import Member, TeamStatus
+    from hansard.team import Member
 
 _MACHINES = (
     Column("MACHINE", Kind.TEXT),
@@ -104,13 +101,9 @@ def status(cli: Context, place: Place) -> None:
     """
     with place.open() as opened:
         found = opened.status()
-    cli.answer(found, lambda: _status_lines(cli, found))
-
-
-def _status_lines(cli: Context, found: TeamStatus) -> Iterator[str]:
-    yield f"{one_line(found.login)} ({found.role}), schema {found.schema_version}"
     rows = [(one.machine, one.pushed_at, one.sessions, ", ".join(one.opened)) for one in found.machines]
-    yield from draw_table(Table(_MACHINES, rows), cli.width(), cli.paint(), {})
+    head = f"{one_line(found.login)} ({found.role}), schema {found.schema_version}"
+    cli.answer(found, lambda: [head, *cli.draw(Table(_MACHINES, rows))])
 
 
 @team.command(cls=Command)
@@ -180,6 +173,6 @@ def members(cli: Context, place: Place) -> None:
         none_found("no members")
 
 
-def _member_lines(cli: Context, found: list[Member]) -> Iterator[str]:
+def _member_lines(cli: Context, found: list[Member]) -> list[str]:
     rows = [(one.login, one.role, ", ".join(one.projects), ", ".join(one.machines)) for one in found]
-    yield from draw_table(Table(_MEMBERS, rows), cli.width(), cli.paint(), {})
+    return cli.draw(Table(_MEMBERS, rows))

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from hansard.cli.arguments import FreeTextCommand, QueryCommand
 from hansard.cli.commands.search import SEARCH_OPTIONS, grouped, show_found
-from hansard.cli.commands.usage import shortened, show_report, write_sheet
+from hansard.cli.commands.usage import answer_usage
 from hansard.cli.context import Context, common, none_found
 from hansard.cli.output.session_table import session_table
 from hansard.cli.request_options import (
@@ -19,7 +19,6 @@ from hansard.cli.request_options import (
     SESSION_FILTERS,
     filter_line,
     limit_option,
-    note_rest,
     read_page,
     reversed_order,
     show_page,
@@ -79,17 +78,10 @@ def usage(
     request = replace(request, ascending=None if order is None else order == "asc")
     with place.open() as team:
         report = team.usage(request, machine=machine, person=person, groups=cli.settings().groups)
-    found = len(report.rows)
-    report = shortened(report, request, limit, reverse=reverse)
-    if cli.as_json:
-        cli.emit(report)
-    elif as_csv:
-        write_sheet(report)
-    elif found:
-        named = [f"--{name} {value}" for name, value in (("machine", machine), ("person", person)) if value]
-        show_report(cli, report, [], request, filter_line((*named, *typed_query())))
-        note_rest(cli, report.rows, found, "rows (the total covers all)")
-    if not found:
+    named = [f"--{name} {value}" for name, value in (("machine", machine), ("person", person)) if value]
+    filters = filter_line((*named, *typed_query()))
+    answer_usage(cli, report, request, filters=filters, limit=limit, reverse=reverse, as_csv=as_csv)
+    if not report.rows:
         none_found("no usage matches")
 
 

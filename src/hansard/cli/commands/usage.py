@@ -28,7 +28,7 @@ from hansard.model.requests import DIMENSIONS, ExplainRequest, UsageRequest
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import date
 
     from hansard.config import Settings
@@ -110,20 +110,12 @@ def usage(
         request = replace(request, by=_DRAWN_BY[kind] if by is None else by, ascending=ascending, repository=_here())
         report = h.usage(request)
         budgets = h.budgets(settings.limits, timezone=request.timezone, now=now()) if settings.limits else []
-    found = len(report.rows)
-    if found and kind is not None:
+    if report.rows and kind is not None:
         _picture(cli, report, kind, zone_of(request), plot, shown=chart is not None and not cli.as_json and not as_csv)
-    report = shortened(report, request, limit, reverse=reverse)
-    if cli.as_json:
-        from hansard.model.serialize import plain
-
-        cli.emit({**plain(report), "budgets": budgets} if settings.limits else report)
-    elif as_csv:
-        write_sheet(report)
-    elif found and kind is None:
-        show_report(cli, report, budgets, request, filter_line(typed_query()))
-        note_rest(cli, report.rows, found, "rows (the total covers all)")
-    if not found:
+    if kind is None or cli.as_json or as_csv:
+        known = budgets if settings.limits else None
+        answer_usage(cli, report, request, known, filter_line(typed_query()), limit, reverse=reverse, as_csv=as_csv)
+    if not report.rows:
         cli.tell_coverage()
         from hansard.render.reports import nothing_found
 
@@ -162,7 +154,35 @@ def _here() -> str | None:
         return None
 
 
-def shortened(report: UsageReport, request: UsageRequest, limit: int, *, reverse: bool) -> UsageReport:
+def answer_usage(
+    cli: Context,
+    report: UsageReport,
+    request: UsageRequest,
+    budgets: list[Budget] | None = None,
+    filters: Sequence[str] = (),
+    limit: int = 0,
+    *,
+    reverse: bool = False,
+    as_csv: bool = False,
+) -> None:
+    """Answer with a report, as JSON, as CSV or as a table with the budgets that are nearly used up."""
+    found = len(report.rows)
+    report = _shortened(report, request, limit, reverse=reverse)
+    if cli.as_json:
+        from hansard.model.serialize import plain
+
+        cli.emit(report if budgets is None else {**plain(report), "budgets": budgets})
+    elif as_csv:
+        from hansard.cli.output.pager import write_bytes
+        from hansard.export.sheets import usage_sheet
+
+        write_bytes(usage_sheet(report))
+    elif found:
+        _show(cli, report, budgets or (), request, filters)
+        note_rest(cli, report.rows, found, "rows (the total covers all)")
+
+
+def _shortened(report: UsageReport, request: UsageRequest, limit: int, *, reverse: bool) -> UsageReport:
     """A report with at most `limit` rows, the latest if they are in the order of times."""
     from hansard.ledger.dimensions import TIMES
 
@@ -173,17 +193,9 @@ def shortened(report: UsageReport, request: UsageRequest, limit: int, *, reverse
     return replace(report, rows=(rows[::-1] if reverse else rows)[: limit or None])
 
 
-def write_sheet(report: UsageReport) -> None:
-    from hansard.cli.output.pager import write_bytes
-    from hansard.export.sheets import usage_sheet
-
-    write_bytes(usage_sheet(report))
-
-
-def show_report(
-    cli: Context, report: UsageReport, budgets: list[Budget], request: UsageRequest, filters: list[str]
+def _show(
+    cli: Context, report: UsageReport, budgets: Sequence[Budget], request: UsageRequest, filters: Sequence[str]
 ) -> None:
-    """Draw a report as a table, with the budgets that are nearly used up."""
     from hansard.render.terminal.costs import budget_lines, usage_table
     from hansard.render.terminal.tables import note_lines
 

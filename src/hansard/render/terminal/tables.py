@@ -91,17 +91,17 @@ def _shared(
         max([width(column.title) if header else 0, *(width(row[place]) for row in rows)])
         for place, column in enumerate(columns)
     ]
-    return share(columns, natural, total)
+    return share_columns(columns, natural, total)
 
 
-def share(columns: Sequence[Column], natural: Sequence[int], total: int) -> dict[int, int]:
+def share_columns(columns: Sequence[Column], natural: Sequence[int], total: int) -> dict[int, int]:
     """The width of each column that is shown: its natural one if all fit, else the widest that may be cut are cut."""
     cut_to = [column.least or _LEAST.get(column.kind) for column in columns]
     least = [wide if bound is None else min(wide, bound) for wide, bound in zip(natural, cut_to, strict=True)]
     shown = list(range(len(columns)))
     while _needed([least[place] for place in shown]) > total and any(columns[place].rank for place in shown):
         shown.remove(max(shown, key=lambda place: columns[place].rank))
-    room = total - len(_GAP) * max(0, len(shown) - 1)
+    room = total - len(GAP) * max(0, len(shown) - 1)
     widths = [natural[place] for place in shown]
     # Below their least only in a very narrow terminal.
     for bounds in (
