@@ -171,6 +171,21 @@ def text_of(given: Mapping[str, Any], name: str) -> str:
     return value if isinstance(value, str) else "" if value is None or isinstance(value, (dict, list)) else str(value)
 
 
+def questions_of(asked: Any) -> list[Question]:
+    """The questions of a list of objects, with their options."""
+    return [
+        Question(
+            text_of(item, "question"),
+            [(text_of(option, "label"), text_of(option, "description")) for option in _objects(item.get("options"))],
+        )
+        for item in _objects(asked)
+    ]
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
 def facts_of(given: Mapping[str, Any], *names: str) -> Facts:
     """Parameters that say something, under their own names."""
     return tuple(

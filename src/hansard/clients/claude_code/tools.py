@@ -132,19 +132,10 @@ def _task(given: Given, _output: str) -> t.Task:
 
 def _ask(given: Given, output: str) -> t.Ask:
     asked = given.get("questions")
-    questions = [item for item in (asked if isinstance(asked, list) else [given]) if isinstance(item, dict)]
     return t.Ask(
-        [t.Question(text_of(question, "question"), _options(question.get("options"))) for question in questions],
+        t.questions_of(asked if isinstance(asked, list) else [given]),
         _ANSWER.findall(output[:_ANSWERS]),
     )
-
-
-def _options(options: Any) -> list[tuple[str, str]]:
-    return [
-        (str(option.get("label", "")), str(option.get("description", "")))
-        for option in (options if isinstance(options, list) else ())
-        if isinstance(option, dict)
-    ]
 
 
 def _others(given: Given, *names: str) -> t.Facts:

@@ -130,12 +130,7 @@ class Codex(GenericClient):
             case {"plan": list(steps)}:
                 return t.Todos([(str(step.get("status", "")), str(step.get("step", ""))) for step in steps])
             case {"questions": list(questions)}:
-                return t.Ask(
-                    [
-                        t.Question(str(item.get("question", "")), [_option(one) for one in item.get("options") or ()])
-                        for item in questions
-                    ]
-                )
+                return t.Ask(t.questions_of(questions))
             case {"path": str(path)} if kind == "read":
                 return t.Read(path)
             case {"query": str(query)} if kind in ("web_search", "tool_search"):
@@ -163,10 +158,6 @@ class Codex(GenericClient):
 
 def _items(data: bytes) -> int:
     return list_start(data, b"items", 1)
-
-
-def _option(option: Any) -> tuple[str, str]:
-    return (str(option.get("label", "")), str(option.get("description", "")))
 
 
 def _has_rollouts(folder: str) -> bool:

@@ -103,14 +103,6 @@ def _task(given: dict[str, Any]) -> t.Task:
     )
 
 
-def _ask(given: dict[str, Any]) -> t.Ask:
-    return t.Ask([t.Question(string(item, "question"), _options(item)) for item in tables(given, "questions")])
-
-
-def _options(question: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(string(option, "label"), string(option, "description")) for option in tables(question, "options")]
-
-
 _INPUTS: dict[ToolKind, Callable[[dict[str, Any]], t.ToolInput | None]] = {
     "shell": lambda given: t.Shell(text_of(given, "command"), text_of(given, "description")),
     "read": _read,
@@ -125,7 +117,7 @@ _INPUTS: dict[ToolKind, Callable[[dict[str, Any]], t.ToolInput | None]] = {
     "todo": _todos,
     "task_create": _task,
     "task_update": _task,
-    "ask": _ask,
+    "ask": lambda given: t.Ask(t.questions_of(given.get("questions"))),
 }
 
 

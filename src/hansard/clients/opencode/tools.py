@@ -120,16 +120,5 @@ def tool_input(tool: str, given: Any) -> t.ToolInput | None:  # noqa: PLR0911 - 
     if tool == "todowrite":
         return t.Todos([(todo["status"], todo["content"]) for todo in given["todos"]])
     if tool == "question":
-        return t.Ask(
-            [
-                t.Question(
-                    asked["question"],
-                    [
-                        (t.text_of(option, "label"), t.text_of(option, "description"))
-                        for option in asked.get("options") or ()
-                    ],
-                )
-                for asked in given["questions"]
-            ]
-        )
+        return t.Ask(t.questions_of(given["questions"]))
     return None
