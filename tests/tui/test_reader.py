@@ -374,7 +374,7 @@ def test_a_session_of_which_only_subagents_are_left_says_so(tmp_path: Path) -> N
     drive(tmp_path / "store", steps)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (160, 40)])
+@pytest.mark.parametrize("size", [(80, 24), (160, 40)])
 def test_no_frame_clips_lines(demo: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     painted: list[int] = []
     clipped: list[tuple[int, str]] = []

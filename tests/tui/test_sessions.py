@@ -55,8 +55,7 @@ def test_a_date_in_the_far_future_is_listed(store: Path, root: Path) -> None:
     assert picked(store, steps) is None
 
 
-@pytest.mark.parametrize("down", ["down", "ctrl+j", "ctrl+n"])
-@pytest.mark.parametrize("up", ["up", "ctrl+k", "ctrl+p"])
+@pytest.mark.parametrize(("down", "up"), [("down", "up"), ("ctrl+j", "ctrl+k"), ("ctrl+n", "ctrl+p")])
 def test_keys_move_while_typing(store: Path, down: str, up: str) -> None:
     async def steps(driver: Driver) -> None:
         await driver.press(down)

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
-from hansard.tui.line_view import LineView, strip_of
+from hansard.tui.line_view import PAGE_KEYS, LineView, strip_of
 
 if TYPE_CHECKING:
     from textual.events import Click
@@ -30,6 +30,7 @@ class LineList(LineView, Generic[T]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j,ctrl+n", "move(1)", "Down", show=False),
         Binding("up,k", "move(-1)", "Up", show=False),
+        *PAGE_KEYS,
         Binding("home,g", "end(0)", "First", show=False),
         Binding("end,G", "end(-1)", "Last", show=False),
         Binding("enter", "select", "Open", show=False),
@@ -201,7 +202,7 @@ class LineList(LineView, Generic[T]):
 
     def on_click(self, event: Click) -> None:
         """Move to what is clicked; a second click opens it."""
-        place = self.line_under(event) // self._height
+        place = (int(event.y) + self.scroll_offset.y) // self._height
         if place < len(self._items) and not self._is_heading(self._items[place]):
             self.move_to(place)
             if event.chain == 2:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from rich.ansi import SGR_STYLE_MAP
 from rich.segment import Segment
@@ -15,23 +15,20 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-if TYPE_CHECKING:
-    from textual.events import Click
-
 _COLOUR = re.compile("\x1b\\[([0-9;]*)m")
 _EXTENDED = {38: "", 48: "on "}
 _BEFORE = 2  # lines above the one that must be visible
+PAGE_KEYS: list[BindingType] = [
+    Binding("pagedown,ctrl+f,space", "page(1)", "Page down", show=False),
+    Binding("pageup,ctrl+b", "page(-1)", "Page up", show=False),
+    Binding("ctrl+d", "page(0.5)", "Half a page down", show=False),
+    Binding("ctrl+u", "page(-0.5)", "Half a page up", show=False),
+]
 
 
 class LineView(ScrollView, can_focus=True):
     """Lines of any number; `line_at` draws one."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("pagedown,ctrl+f,space", "page(1)", "Page down", show=False),
-        Binding("pageup,ctrl+b", "page(-1)", "Page up", show=False),
-        Binding("ctrl+d", "page(0.5)", "Half a page down", show=False),
-        Binding("ctrl+u", "page(-0.5)", "Half a page up", show=False),
-    ]
     # The gutter is stable: lines are drawn for a fixed width, which the scroll bar must not change.
     DEFAULT_CSS = """
     LineView { scrollbar-size-vertical: 1; scrollbar-gutter: stable; overflow: hidden auto; background: transparent; }
@@ -54,10 +51,6 @@ class LineView(ScrollView, can_focus=True):
             return Strip.blank(columns, self.rich_style)
         return strip.crop_extend(0, columns, None).apply_style(self.rich_style)
 
-    def line_under(self, event: Click) -> int:
-        """The number of the line that is clicked."""
-        return int(event.y) + self.scroll_offset.y
-
     def set_count(self, count: int) -> None:
         """Set the number of lines, and redraw."""
         self.virtual_size = Size(self.scrollable_content_region.width, count)
@@ -70,6 +63,7 @@ class TextView(LineView):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "scroll_by(1)", "Down", show=False),
         Binding("up,k", "scroll_by(-1)", "Up", show=False),
+        *PAGE_KEYS,
         Binding("home,g", "end(0)", "Top", show=False),
         Binding("end,G", "end(1)", "Bottom", show=False),
     ]

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
-from hansard.tui.line_view import LineView, plain, strip_of
+from hansard.tui.line_view import PAGE_KEYS, LineView, plain, strip_of
 from hansard.tui.thread_lines import Look, ThreadLines
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class ThreadView(LineView):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "move(1)", "Next item", show=False),
         Binding("up,k", "move(-1)", "Previous item", show=False),
+        *PAGE_KEYS,
         Binding("home", "screen.top", "First turn", show=False),
         Binding("end", "screen.bottom", "Last turn", show=False),
         Binding("ctrl+e,J", "lines(1)", "Line down", show=False),
@@ -274,7 +275,7 @@ class ThreadView(LineView):
 
     def on_click(self, event: Click) -> None:
         """Move to what is clicked; a second click opens it."""
-        place = self.line_under(event)
+        place = int(event.y) + self.scroll_offset.y
         if place < len(self.content.owners):
             self.cursor = self.content.owners[place]
             self.refresh()
