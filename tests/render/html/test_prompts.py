@@ -6,7 +6,7 @@ import re
 from html import unescape
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hansard.model.display import Plain
@@ -79,6 +79,8 @@ def test_the_rest_of_a_folded_code_block_is_code() -> None:
 
 
 @given(st.text("ab_*\\&;|`\n -1.", max_size=80))
+@example("\n___")
+@example("\n\n_ _ _ _\n---")
 def test_no_letter_underscore_or_backslash_of_a_prompt_is_lost(text: str) -> None:
     never_layout = re.compile(r"[ab_\\&;]")
     assert never_layout.findall(words(prompt_html("`c` " + text))) == never_layout.findall(text)

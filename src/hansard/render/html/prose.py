@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     import nh3
     from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
     from markdown_it.token import Token
     from markdown_it.utils import EnvType, OptionsDict
 
@@ -287,7 +288,16 @@ def _prompt_parser(*, tables: bool) -> MarkdownIt:
 
     parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=_PromptDrawing)
     parser.enable(["strikethrough", *(["table"] if tables else [])])
+    parser.block.ruler.at("hr", _rule, {"alt": ["paragraph", "reference", "blockquote", "list"]})
     return parser.disable(["inline", "html_block", "html_inline", "reference", "entity", "escape"])
+
+
+def _rule(state: StateBlock, line: int, end: int, silent: bool) -> bool:
+    """A line across, unless it is of underscores: people type them for a blank to fill in."""
+    from markdown_it.rules_block import hr
+
+    start = state.bMarks[line] + state.tShift[line]
+    return state.src[start : start + 1] != "_" and hr(state, line, end, silent)
 
 
 class _PromptDrawing(Drawing):
