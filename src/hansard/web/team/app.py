@@ -42,7 +42,7 @@ _REASONS = {
 }
 """Pages that a team's database cannot answer, each with its name and the reason."""
 _FIGURES = (
-    ("Active time", "the times of lines are not pushed"),
+    ("Active time", "it needs the times of all lines, which are not pushed"),
     ("The current block", "a team's database is not live; the usage report has blocks of all machines together"),
     ("Budgets", "the limits of the configuration are those of one person"),
 )
