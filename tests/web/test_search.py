@@ -11,8 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 import hansard
-from hansard.query.language import FIELDS
-from hansard.query.language.fields import help_of
+from hansard.query.language import FIELDS, help_of
 
 if TYPE_CHECKING:
     import httpx
