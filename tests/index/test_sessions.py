@@ -401,7 +401,8 @@ def test_the_model_with_most_answers_comes_first(tree: Tree) -> None:
     def models() -> list[str]:
         tree.sync()
         ((found,),) = tree.rows("SELECT models FROM sessions WHERE session_id = ?", S)
-        return list(json.loads(str(found)))
+        named: list[str] = json.loads(str(found))
+        return named
 
     tree.write(main_path(S), [TALK[0], answer(1, "small"), answer(2, "large")])
     assert models() == ["small", "large"]
