@@ -316,7 +316,7 @@ class _Scope:
         )
         self._conditions.append(
             f"(text.rowid >> {TEXT_BITS} NOT IN ({', '.join(map(str, histories))}) OR EXISTS (SELECT 1 FROM prompts p"
-            f" WHERE p.id = place.id AND {_of_sessions(self.leg, 'p.session_id')} AND {'1' if all_typed else lost}))"
+            f" WHERE p.id = (SELECT id FROM full.places WHERE doc = text.rowid) AND {_of_sessions(self.leg, 'p.session_id')} AND {'1' if all_typed else lost}))"
         )
         self._typed_values = values_of(self.leg.sessions)
 
