@@ -203,9 +203,9 @@ def test_the_history_has_whole_statements(run: Run, tmp_path: Path) -> None:
         return shown
 
     first = (("sql> ", "SELECT 6 * 7 AS answer, -- a comment\n"), ("...> ", "2 AS two;\n"))
-    shown = talk(*first, ("rows in", ""), ("sql> ", up + "\n"), ("rows in", ""), ("sql> ", end))
+    shown = talk(*first, ("row in", ""), ("sql> ", up + "\n"), ("row in", ""), ("sql> ", end))
     assert len(re.findall(r"\b42 +2\b", shown)) == 2
-    shown = talk(("sql> ", up + "\n"), ("rows in", ""), ("sql> ", end))
+    shown = talk(("sql> ", up + "\n"), ("row in", ""), ("sql> ", end))
     assert len(re.findall(r"\b42 +2\b", shown)) == 1
     history = tmp_path / "store" / "sql-history"
     assert history.read_text().count("\n") == 1

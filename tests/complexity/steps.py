@@ -43,6 +43,7 @@ class Matcher:
         self.text = text.decode("latin-1") if isinstance(text, bytes) else text
         self.most = most
         self.steps = 0
+        self._runs: dict[tuple[int, int], tuple[int, int]] = {}
         self._none: Marks = (None,) * self.tree.state.groups
 
     def search(self) -> list[tuple[int, int]]:
@@ -76,8 +77,8 @@ class Matcher:
             return self._sequence(items[1:], (state[0] + 1, state[1]), flags)
         return self._sequence(items, state, flags)
 
-    def _step(self) -> None:
-        self.steps += 1
+    def _step(self, steps: int = 1) -> None:
+        self.steps += steps
         if self.steps > self.most:
             raise TooMuch
 
@@ -161,8 +162,8 @@ class Matcher:
         at, marks = state
         count = 0
         if is_greedy:
-            while count < most and self._is(item, at + count, flags):
-                count += 1
+            count = min(self._run_end(item, at, flags) - at, most)
+            self._step(count + (count < most))
             for end in range(at + count, at + least - 1, -1):
                 yield end, marks
             return
@@ -205,8 +206,19 @@ class Matcher:
     def _is(self, item: Any, at: int, flags: int) -> bool:
         """Take the step of matching an item of one character."""
         self._step()
-        if at >= len(self.text):
-            return False
+        return at < len(self.text) and self._fits(item, at, flags)
+
+    def _run_end(self, item: Any, at: int, flags: int) -> int:
+        """Where the characters that an item matches end, from a place on; the same for every place inside of them."""
+        start, end = self._runs.get((id(item), flags), (0, -1))
+        if not start <= at <= end:
+            end = at
+            while end < len(self.text) and self._fits(item, end, flags):
+                end += 1
+            self._runs[id(item), flags] = at, end
+        return end
+
+    def _fits(self, item: Any, at: int, flags: int) -> bool:
         key = (id(item), flags, self.text[at])
         if key not in self._tests:
             self._tests[key] = self._compiled(_source(item), flags).match(self._raw(key[2])) is not None
