@@ -24,11 +24,13 @@ from hansard.guard.decoding import (
     without_sequences,
 )
 from hansard.guard.kept_rules import KeptRules, kept_version, load_kept_rules
+from hansard.guard.plausible import is_example
 from hansard.guard.prefilter import make_prefilter
-from hansard.guard.rules import RANDOM_RUN, RULES, STRICT_RULES, Confidence, Rule, is_example, is_unknown_key
+from hansard.guard.rules import RANDOM_RUN, RULES, STRICT_RULES, Confidence, Rule, is_unknown_key
+from hansard.guard.values import Value
 from hansard.model.placeholders import PLACEHOLDER
 
-VERSION = 4
+VERSION = 5
 """Raised when the same text may give other secrets: findings are made again."""
 
 
@@ -77,6 +79,7 @@ _DEPTH = 3  # levels of nested encodings
 _BEFORE_RUN = 24  # characters of a prefix outside the run: hooks.slack.com, SharedAccessKey=
 _LONGEST = 4_000  # characters of a match that begins before its word
 _ESCAPES = (("\\n", " \n"), ("\\r", " \r"), ("\\t", " \t"), ('\\"', ' "'), ("\\'", " '"), ("\\\\", " \\"))
+_BESIDE = 8  # characters that a rule may take beside a secret that has a form of its own
 _STRING_END = re.compile(r"\"\s*+[}:]")  # in JSON: what follows is another text
 _BLOB = re.compile(r"[A-Za-z0-9+/_-]{49,}[A-Za-z0-9+_-]\Z")
 
@@ -186,6 +189,7 @@ class _Layers:
         self.joined = self._texts[-1] if self._lines is None else self._lines.text
         self.runs = find_runs(self.joined)
         self._lowered = _lower(self.joined)
+        self._places: dict[str, list[int]] = {}
         self._last = len(self._views)
         self.decoded = _unquote(self._texts[-1])
         if self.decoded is not self._texts[-1]:
@@ -220,14 +224,18 @@ class _Layers:
 
     def occurrences(self, rule: Rule) -> list[int]:
         """The places of a rule's words in the joined text, in order."""
-        places = []
-        find = self._lowered.find
-        for word in rule.words:
+        places = [place for word in rule.words for place in self._places_of(word)]
+        return sorted(places) if len(rule.words) > 1 and places else places
+
+    def _places_of(self, word: str) -> list[int]:
+        if (places := self._places.get(word)) is None:
+            places = self._places[word] = []
+            find = self._lowered.find
             place = find(word)
             while place >= 0:
                 places.append(place)
                 place = find(word, place + 1)
-        return sorted(places) if places else places
+        return places
 
     def token_places(self) -> dict[Rule, list[int]]:
         """The places of token words in a run or right before it, in order."""
@@ -243,6 +251,8 @@ class _Layers:
         """Secrets that a rule finds at these places, in any layer."""
         done = [0] * len(self._texts)
         done_joined = 0
+        # Escapes say where quoted values end, so those are not replaced before.
+        deepest = len(self._texts) - 1 if rule.value is None else self._last
         group = 1 if rule.pattern.groups else 0
         for joined_place in places:
             place = joined_place if self._lines is None else self._lines.start(joined_place)
@@ -252,16 +262,19 @@ class _Layers:
                     done_joined = match.end()
                 if match is not None and (rule.accepts is None or rule.accepts(match[group])):
                     yield Secret(rule.name, *self.source(*match.span(group)), match[group], rule.confidence)
-            for layer in range(len(self._texts) - 1, -1, -1):
+            found: list[Secret] = []
+            for layer in range(deepest, -1, -1):
                 text = self._texts[layer]
                 match = _match(rule, text, place) if place >= done[layer] else None
                 if match is not None:
-                    done[layer] = match.end()
-                    start, end = match.span(group)
-                    if rule.accepts is None or rule.accepts(match[group]):
-                        yield Secret(rule.name, *self._source(layer, start, end), match[group], rule.confidence)
+                    value = _value(rule, match, group)
+                    done[layer] = match.end() if value is None else max(match.end(), value.end)
+                    if value is not None:
+                        start, end = self._source(layer, value.start, value.end)
+                        found.append(Secret(rule.name, start, end, value.text, rule.confidence))
                 if layer and (view := self._views[layer - 1]) is not None:
                     place = view.start(place)
+            yield from found if rule.value is None else _whole(found)
 
     def _split_token(self, rule: Rule, lines: View, place: int) -> re.Match[str] | None:
         """Match a token in the joined text, including later lines only as far as they look like part of it."""
@@ -285,6 +298,23 @@ def _match(rule: Rule, text: str, place: int, end: int | None = None) -> re.Matc
         text, max(0, place - rule.before), min(len(text) if end is None else end, place + _LONGEST)
     )
     return match if match is not None and match.start() <= place < match.end() else None
+
+
+def _whole(found: list[Secret]) -> Iterator[Secret]:
+    """Without what is a part of another: a quote that was decoded ends a value too early."""
+    for one in found:
+        if not any(
+            other.start <= one.start and one.end <= other.end and other.end - other.start > one.end - one.start
+            for other in found
+        ):
+            yield one
+
+
+def _value(rule: Rule, match: re.Match[str], group: int) -> Value | None:
+    """The secret of a match, if it is one."""
+    if rule.value is not None:
+        return rule.value(match)
+    return Value(*match.span(group), match[group]) if rule.accepts is None or rule.accepts(match[group]) else None
 
 
 def continues_token(line: str, after: str) -> bool:
@@ -323,7 +353,7 @@ def _rank(secret: Secret, length: int) -> tuple[int, bool, bool, int]:
     Forms before words, the whole before a part of it, kept rules before ours, the first rule before others.
     """
     own = _ORDER.get(secret.rule)
-    is_part = secret.end - secret.start < length - 8
+    is_part = secret.end - secret.start < length - (_BESIDE if secret.confidence == "high" else 0)
     return ("high", "medium", "low").index(secret.confidence), is_part, own is not None, own or 0
 
 

@@ -95,7 +95,10 @@ def _relax(pattern: str) -> str:
             kept.append(character)
             place += 1
         elif _LOOKAROUND.match(pattern, place):
-            place = _end_of_group(pattern, place)
+            end = _end_of_group(pattern, place)
+            if pattern.startswith("(?=", place) and _is_last(pattern, end):  # what follows a match may be a part of it
+                kept.append(f"(?:{_relax(pattern[place + 3 : end - 1])})")
+            place = end
         elif quantifier := _QUANTIFIED.match(pattern, place):
             # Without upper limits, which make large automata.
             kept.append(_LIMITED.sub(r"{\1,}", quantifier[0]))
@@ -108,8 +111,23 @@ def _relax(pattern: str) -> str:
     return "".join(kept)
 
 
+def _is_last(pattern: str, place: int) -> bool:
+    """Whether nothing is matched after a place, other than by further alternatives."""
+    while place < len(pattern):
+        if pattern[place] == "|":
+            end = place
+            while end < len(pattern) and pattern[end] != ")":
+                end = _end_of_group(pattern, end)
+            place = end
+        elif pattern[place] == ")":
+            place += 1
+        else:
+            return False
+    return True
+
+
 def _end_of_group(pattern: str, place: int) -> int:
-    """The end of the group that begins at a place."""
+    """The end of the group, the set or the character that begins at a place."""
     depth = 0
     in_set = False
     while True:
@@ -122,6 +140,6 @@ def _end_of_group(pattern: str, place: int) -> int:
             in_set = True
         elif character in "()":
             depth += 1 if character == "(" else -1
-            if not depth:
-                return place + 1
         place += 1
+        if not depth and not in_set:
+            return place

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from math import log2
 from typing import Literal, NamedTuple
+
+from hansard.guard import named_values
+from hansard.guard.named_values import keeps_its_form
+from hansard.guard.plausible import entropy, is_example, is_random, is_url_password
+from hansard.guard.values import OPENED, QUOTE, QUOTED, Value
 
 Confidence = Literal["high", "medium", "low"]
 """high: has the form of one kind of secret; medium: known by the words before it; low: only looks random."""
@@ -17,8 +21,6 @@ Confidence = Literal["high", "medium", "low"]
 _START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"
 # Inside a word, a prefix that words end in (task-, mask_test_) must be followed by digits and letters of both cases.
 _MIXED = r"(?=[A-Za-z]{0,15}+\d)(?=[a-z0-9]{0,15}+[A-Z])(?=[A-Z0-9]{0,15}+[a-z])"
-_QUOTE = r"\\{0,7}+[\"'`]"
-_CALL = "([{"  # after a value: it is code that returns the secret, not the secret itself
 
 
 class Rule(NamedTuple):
@@ -34,71 +36,18 @@ class Rule(NamedTuple):
     is_token: bool = True  # its prefix is distinctive: also found when a line break splits it
     before: int = 0
     confidence: Confidence = "high"
-
-
-_NOT_SECRET = re.compile(
-    r"(?i)(?:none|null|nil|true|false|undefined|string|str|text|bytes|number|required|optional|example|sample|changeme|dummy|fake|your|my|the|a|xxx|test)"
-    r"(?:[-_ ]?(?:password|passwd|pass|pwd|secret|token|api[-_]?key|access[-_]?key|key|here|value|goes|x+))*+$"
-)
-_EXAMPLE = re.compile(
-    r"(?i)example|placeholder|changeme|change[-_]me|your[-_]|[-_]here\b|redacted|dummy|x{5}|\*{3}|\.{3}|0{8}|1234567|abcdefg"
-)
-
-
-def is_example(value: str) -> bool:
-    """Whether a value is a placeholder as documentation and tests write it."""
-    return _EXAMPLE.search(value) is not None or len(set(value)) < 4
-
-
-_USUAL_PASSWORDS = frozenset(
-    "admin app changeit dev guest mysql pass passwd password postgres postgresql pw pwd redis root secret test user username".split()
-)
-
-
-_NAMES_ITSELF = re.compile(r"(?i)pass|pwd|secret|token|key|field|input|factor|column|label")
-_SETTING = re.compile(r"(?i)[\w.-]+=(?:true|false|none|null|\d+)")
-_WORDS = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{4,}")
-_PATH = re.compile(r"(?:~|\.{1,2})?/[\w.@+-]*/")  # PWD=/home/me/src
-_CJK = "\u2e80"  # the first character of scripts whose documents put full-width punctuation after a word
-
-
-def _is_password(value: str) -> bool:
-    """Whether a value is a secret rather than a name, a call, a type, a setting or a placeholder."""
-    if value[-1] in _CALL or _NOT_SECRET.match(value) or is_example(value) or _SETTING.fullmatch(value):
-        return False
-    if max(value) >= _CJK or _PATH.match(value) or value.strip("-").lower() in _USUAL_PASSWORDS:
-        return False
-    letters = value.replace("_", "").replace(".", "").replace("-", "")
-    return not letters.isalpha() or not (value.islower() or "." in value or _NAMES_ITSELF.search(value)) or "-" in value
-
-
-def _is_random(value: str) -> bool:
-    """Whether a value looks like a key: digits and letters, many of them different, neither a call nor a name in words."""
-    if value[-1] in _CALL or is_example(value):
-        return False
-    digits = sum(map(str.isdigit, value))
-    return digits > 0 and any(map(str.isalpha, value)) and len(set(value)) > 7 and not _is_wordy(value, digits)
-
-
-def _is_wordy(value: str, digits: int) -> bool:
-    """Whether most of a value is words: e2e-test-secret, Uint8Array, env.AUTH0_SECRET."""
-    letters = sum(map(str.isalnum, value))
-    return digits * 12 <= letters and sum(map(len, _WORDS.findall(value))) >= 0.8 * letters
-
-
-def _is_url_password(value: str) -> bool:
-    return (
-        not value.startswith(("$", "{", "%", "[", "<"))
-        and value.lower() not in _USUAL_PASSWORDS
-        and not _NOT_SECRET.match(value)
-        and not is_example(value)
+    value: Callable[[re.Match[str]], Value | None] | None = (
+        None  # what a match leads to, if it is not the secret itself
     )
 
 
-def entropy(value: str) -> float:
-    """Shannon entropy in bits per character."""
-    size = len(value)
-    return -sum(n / size * log2(n / size) for n in map(value.count, set(value)))
+_PASSWORD = r"password|passwd|passphrase|pwd"  # noqa: S105 - names, not values
+_ELSEWHERE = (  # in German, Spanish, Portuguese, French, Chinese and Japanese
+    "passwort|kennwort|contrase(?:\u00f1|n|\\\\{1,7}+u00f1)a|senha|mot de passe|\u5bc6[\u7801\u78bc]|\u53e3\u4ee4|\u30d1\u30b9\u30ef\u30fc\u30c9"
+)
+_IS = r"\s{0,2}(?:={1,2}|:{1,2}=?)>?\s{0,2}"
+_BLANKS = r"(?:\s|\\{1,7}+[nrt]){0,20}+"
+_SHORT = r"[^\n|;]{0,200}?"  # of a command
 
 
 RULES = (
@@ -153,7 +102,7 @@ RULES = (
         "discord-token",
         ("mt", "mz", "mj", "mty", "nd", "nt", "nz", "nj", "od", "ot"),
         re.compile(r"[MNO][A-Za-z\d]{23,27}\.[\w-]{6}\.[\w-]{27,40}+(?![\w-])", re.ASCII),
-        _is_random,
+        is_random,
     ),
     Rule(
         "stripe-key",
@@ -164,7 +113,7 @@ RULES = (
     ),
     Rule("npm-token", ("npm_",), re.compile(r"npm_[A-Za-z0-9]{36}")),
     Rule("pypi-token", ("pypi-ag",), re.compile(r"pypi-Ag[\w-]{40,}+", re.ASCII)),
-    Rule("crates-token", ("cio",), re.compile(r"cio[A-Za-z0-9]{32}(?![A-Za-z0-9])"), _is_random),
+    Rule("crates-token", ("cio",), re.compile(r"cio[A-Za-z0-9]{32}(?![A-Za-z0-9])"), is_random),
     Rule("huggingface-token", ("hf_",), re.compile(r"hf_[A-Za-z0-9]{30,}+")),
     Rule(
         "sendgrid-key",
@@ -227,8 +176,8 @@ RULES = (
     Rule(
         "url-password",
         ("://",),
-        re.compile(r"://[^\s/:@\"'<>\\]{0,128}+:([^\s/\"'<>\\]{3,256})@(?=[\w\[.:-])"),
-        _is_url_password,
+        re.compile(r"://[^\s/:@\"'<>\\]{0,128}+:([^\s/\"'\\]{3,256})@(?=[\w\[.:-])"),
+        is_url_password,
         is_token=False,
         confidence="medium",
     ),
@@ -237,12 +186,12 @@ RULES = (
         ("auth", "bearer"),
         re.compile(
             r"(?i)(?:authorization"
-            + _QUOTE
+            + QUOTE
             + r"?\s?[:=]\s?(?:"
-            + _QUOTE
+            + QUOTE
             + r")?(?:basic|bearer|token|digest)|bearer)\s([a-z0-9._~+/=-]{8,}+)"
         ),
-        lambda value: value.endswith("=") or (len(value) >= 12 and _is_random(value)),
+        lambda value: value.endswith("=") or (len(value) >= 12 and is_random(value)),
         is_token=False,
         confidence="medium",
     ),
@@ -250,74 +199,137 @@ RULES = (
         "session-cookie",
         ("cookie",),
         re.compile(
-            r"(?i)cookie(?:" + _QUOTE + r")?\s?:\s?(?:" + _QUOTE + r")?"
+            r"(?i)cookie(?:" + QUOTE + r")?\s?:\s?(?:" + QUOTE + r")?"
             r"(?:[\w.-]{1,64}+=[^;\s\"']{0,19}+;\s?){0,20}+[\w.-]{1,64}+=([\w%+/.=~-]{20,}+)"
         ),
-        _is_random,
+        is_random,
         is_token=False,
         confidence="medium",
     ),
     Rule(
         "netrc",
         ("login",),
-        re.compile(r"login\s[^\s]{1,128}+\s{1,8}+password\s([^\s\[]{4,256}+)"),
+        re.compile(r"login\s[^\s\\]{1,128}+(?=[\s\\])" + _BLANKS + r"password\s" + OPENED),
         is_token=False,
         confidence="medium",
+        value=named_values.netrc,
     ),
     Rule(
         "command-password",
-        ("sshpass", "mysql", "docker login", "curl"),
-        re.compile(
-            r"(?:sshpass\s+-p\s?|docker login\b[^\n|;]{0,200}?\s(?:-p|--password)[ =]|mysql(?:dump|admin)?\b[^\n|;]{0,200}?\s-p"
-            r"|curl\b[^\n|;]{0,300}?\s(?:-u|--user)[ =]['\"]?[^\s:'\"$]{1,64}:)(?:"
-            + _QUOTE
-            + r")?([^\s\"'`\\$]{6,128}+)"
+        (
+            "sshpass",
+            "mysql",
+            "docker login",
+            "curl",
+            "redis-cli",
+            "smbclient",
+            "net use",
+            "convertto-securestring",
+            "env ",
         ),
-        _is_password,
+        re.compile(
+            rf"(?:sshpass\s+-p\s?|docker login\b{_SHORT}\s(?:-p|--password)[ =]|mysql(?:dump|admin)?\b{_SHORT}\s-p|redis-cli\b{_SHORT}\s(?:-a|--pass)[ =]"
+            rf"|(?i:net use)\s{_SHORT}/user:[^\s|;]{{1,64}}\s|(?i:convertto-securestring)\s{{1,3}}(?:-(?i:string)\s)?"
+            rf"|ENV\s[A-Z0-9_]{{0,64}}(?:PASSWORD|PASSWD|PASSPHRASE|_PASS|_PWD)\s){OPENED}"
+            rf"|(?:curl\b[^\n|;]{{0,300}}?\s(?:-u|--user)[ =](?:({QUOTE}))?+[^\s:'\"$\\]{{1,64}}:|smbclient\b{_SHORT}\s(?:-U|--user)[ =]?(?:({QUOTE}))?+[^\s%'\"]{{1,64}}%)(?=\S[^\r\n]{{5}})"
+        ),
         is_token=False,
         confidence="medium",
+        value=named_values.argument,
+    ),
+    Rule(
+        "piped-password",  # echo it | sudo -S
+        ("sudo ", "--password-stdin"),
+        re.compile(r"sudo\s(?:-\w+\s){0,3}-\w{0,4}S\b|--password-stdin"),
+        is_token=False,
+        confidence="medium",
+        value=named_values.piped,
     ),
     Rule(
         "sql-password",
         ("identified by", "password '"),
-        re.compile(r"(?i)(?:identified by|password)\s'([^\s'\[]{6,128}+)'"),
-        _is_password,
+        re.compile(r"(?i)(?:identified by|password)\s(')(?=\S)"),
         is_token=False,
         confidence="medium",
+        value=named_values.argument,
+    ),
+    Rule(
+        "pgpass",  # host:port:database:user:password
+        (":543", ":6432:", ":*:"),
+        re.compile(r"(?<![\w.*:-])[\w.*-]{1,64}+:(?:543\d|6432|\*):[\w*-]{1,64}+:[\w*.@-]{1,64}+:(?=\S{6})"),
+        is_token=False,
+        before=64,
+        confidence="medium",
+        value=named_values.rest_of_line,
+    ),
+    Rule(
+        "password-element",  # <password>it</password>
+        ("pass", "pwd"),
+        re.compile(rf"(?i)(?:{_PASSWORD}|(?<=_)pass)[\w-]{{0,16}}+>\s{{0,2}}(?:<!\[CDATA\[)?(?=[^\s<])"),
+        is_token=False,
+        confidence="medium",
+        value=named_values.element,
+    ),
+    Rule(
+        "password-attribute",  # <add key="Password" value="it"/>, <input type="password" value="it">, {"password": {"value": "it"}}
+        ("pass", "pwd"),
+        re.compile(
+            rf"(?i)(?:{_PASSWORD}|(?<=_)pass)(?:{QUOTE}\s{{1,4}}(?:(?!value=)[\w:.-]{{1,40}}+={QUOTE}[^\"'<>\\]{{0,80}}+{QUOTE}\s{{1,4}}){{0,5}}+value="
+            rf"|(?:{QUOTE})?+(?:,|:\s?\{{)?{_BLANKS}(?:{QUOTE})?+value(?:{QUOTE})?+\s?:\s?){QUOTED}"
+        ),
+        is_token=False,
+        confidence="medium",
+        value=named_values.attribute,
+    ),
+    Rule(
+        "password-argument",  # setPassword("it"), putenv("PASSWORD", "it"), auth=("user", "it")
+        ("pass", "pwd", "auth"),
+        re.compile(
+            rf"(?:(?i:(?<=\.)|(?<=set)|(?<=with))[Pp]assword\(\s?|(?:PASSWORD|PASSWD|_PASS|_PWD){QUOTE}\s?,\s?"
+            rf"|(?i:auth)\s?=?\s?\(\s?{QUOTE}[\w.@+-]{{1,64}}+{QUOTE}\s?,\s?){QUOTED}"
+        ),
+        is_token=False,
+        confidence="medium",
+        value=named_values.quoted_password,
     ),
     Rule(
         "password",
-        ("pass", "pwd"),
-        re.compile(
-            r"(?i)(?:password|passwd|passphrase|pwd|(?<=_)pass)(?:"
-            + _QUOTE
-            + r")?(?:\s{0,2}[:=]{1,2}>?\s{0,2}|(?<=--password)\s)(?:"
-            + _QUOTE
-            + r")?"
-            r"([^\s\"'`\\,;&()\[\]{}<>$|]{6,}+[(\[{]?)"
+        (
+            "pass",
+            "pwd",
+            "psk",
+            "kennwort",
+            "contrase",
+            "senha",
+            "mot de passe",
+            "\u5bc6",
+            "\u53e3\u4ee4",
+            "\u30d1\u30b9\u30ef\u30fc\u30c9",
         ),
-        _is_password,
+        re.compile(
+            rf"(?i)(?:(?:{_PASSWORD}|(?<=_)pass|{_ELSEWHERE})(?:{QUOTE}\]?)?{_IS}|(?<=-)(?:password|passphrase)\s|{_START}psk\s?=\s?)"
+            rf"(?:({QUOTE})(?=\S)|(?=[^\s\"'`]\S{{5}}))"
+        ),
         is_token=False,
         confidence="medium",
+        value=named_values.password,
     ),
     Rule(
         "api-key",
         ("secret", "token", "credential", "api", "access", "auth", "signing", "encrypt", "private", "master", "_key"),
         re.compile(
             r"(?i)(?:secret|token|credential|(?:api|access|auth|secret|signing|encryption|private|master)[_-]?key|(?-i:(?<=[A-Z])_KEY))"
-            r"(?:" + _QUOTE + r")?\s{0,2}[:=]{1,2}>?\s{0,2}(?:" + _QUOTE + r")?([a-z0-9_\-./+=~]{16,}+[(\[{]?)"
+            rf"(?:{QUOTE}\]?)?(?:{_IS}(?:({QUOTE})(?=\S{{16}})|(?=(?:base64:)?[a-z0-9_\-./+=~]{{16}}))|=(?=[^\s\"'`]\S{{15}}))"
+            r"|(?<=aws_secret_)access_key\s(?=[a-z0-9/+]{40})"
         ),
-        _is_random,
         is_token=False,
         confidence="medium",
+        value=named_values.key,
     ),
 )
 """Every rule, the most specific first: where two overlap, the first one names the secret."""
 
 
-_KEEPS_ITS_FORM = re.compile(
-    r"[0-9a-fA-F]{32}|[0-9a-fA-F]{40}|[0-9a-fA-F]{64}|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|sha\d+-.*"
-)
 _STRICT_BITS = (
     3.8  # entropy per character: random letters and digits have about 4.3 in 24 characters, words and paths less
 )
@@ -325,7 +337,7 @@ _STRICT_BITS = (
 
 def is_unknown_key(value: str) -> bool:
     """Whether a run of characters can only be random: no hash, id, path or name."""
-    if _KEEPS_ITS_FORM.fullmatch(value) or is_example(value):
+    if keeps_its_form(value) or is_example(value):
         return False
     kinds = sum(any(map(test, value)) for test in (str.isdigit, str.islower, str.isupper))
     return kinds == 3 and entropy(value) > _STRICT_BITS
@@ -337,11 +349,11 @@ STRICT_RULES = (
         ("key", "token", "secret", "pass", "pwd", "auth", "cred", "session", "cookie", "salt", "otp", "pin"),
         re.compile(
             r"(?i)(?:key|token|secret|pass(?:word|wd|phrase)?|pwd|auth|cred(?:ential)?s?|session|cookie|salt|otp|pin)(?:_?id)?"
-            r"(?:" + _QUOTE + r")?\s{0,2}[:=]{1,2}>?\s{0,2}(?:" + _QUOTE + r")?([^\s\"'`\\,;&()\[\]{}<>$|]{4,256}+)"
+            rf"(?:{QUOTE}\]?)?{_IS}{OPENED}"
         ),
-        lambda value: any(map(str.isdigit, value)) and not _KEEPS_ITS_FORM.fullmatch(value),
         is_token=False,
         confidence="low",
+        value=named_values.anything,
     ),
 )
 """Rules that redact with `strict` only: they hit much that is harmless."""

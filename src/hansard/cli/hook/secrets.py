@@ -26,6 +26,8 @@ ALLOWED = "allow-secret"
 WORDS = (
     *("pass", "pwd", "secret", "token", "credential", "api", "access", "auth", "signing", "encrypt", "private"),
     *("master", "_key", "bearer", "cookie", "login", "://", "identified by", "mysql", "curl", "-----begin", "q~"),
+    *("psk", "kennwort", "contrase", "senha", "\u5bc6", "\u53e3\u4ee4", "\u30d1\u30b9\u30ef\u30fc\u30c9"),
+    *("redis-cli", "smbclient", "env ", "net use", "convertto-", "sudo ", ":543", ":6432:", ":*:"),
     *("%", "\\u", "\\x", "&#"),  # and what hides characters
 )
 _LONG = 15  # characters of a run that may be a token
