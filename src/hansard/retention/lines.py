@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from hansard.record.erase import Patch
 from hansard.record.tombstones import content_digest, content_name
 
 if TYPE_CHECKING:
@@ -84,3 +85,16 @@ def text_of(line: bytes) -> str:
         elif isinstance(item, list):
             waiting += item
     return "\n".join(texts)
+
+
+def apart(patches: Iterable[Patch]) -> list[Patch]:
+    """Patches in order, none over another: what is overwritten as a whole needs no other marker within."""
+    result: list[Patch] = []
+    for patch in sorted(patches, key=lambda patch: (patch.start, -patch.end)):
+        end = result[-1].end if result else 0
+        if patch.start >= end:
+            result.append(patch)
+        elif patch.end > end:
+            last = result.pop()
+            result.append(Patch(last.start, last.data + patch.data[end - patch.start :]))
+    return result

@@ -22,7 +22,7 @@ from hansard.record.erase import Patch
 from hansard.record.store import LIVE, Record
 from hansard.retention.copies import Wanted, find_copies
 from hansard.retention.files import HELD, StoredFile, StoreFiles, kind_of
-from hansard.retention.lines import named_lines, read_line, text_of
+from hansard.retention.lines import apart, named_lines, read_line, text_of
 from hansard.secrets.values import plain_forms
 from hansard.sources.roots import FileKind, path_inside
 from hansard.sync.erasing import FILE_STEP, Order, source_step, vacant_step
@@ -456,8 +456,8 @@ class Planner(StoreFiles):
 
     def end(self) -> tuple[ForgetPlan, Order]:
         order = self.order
-        order.logs = {generation: _apart(patches) for generation, patches in self._patched.items()}
-        order.snapshots = {snapshot: _apart(patches) for snapshot, patches in self._marked.items()}
+        order.logs = {generation: apart(patches) for generation, patches in self._patched.items()}
+        order.snapshots = {snapshot: apart(patches) for snapshot, patches in self._marked.items()}
         order.copies = [*dict.fromkeys(order.copies)]
         order.left = sum(item.action == LEAVE for item in self._items.values())
         plan = ForgetPlan(
@@ -486,19 +486,6 @@ class Planner(StoreFiles):
             lines=lines + (former.lines if former is not None else 0),
             reason=reason,
         )
-
-
-def _apart(patches: Iterable[Patch]) -> list[Patch]:
-    """Patches in order, none over another: what is overwritten as a whole needs no other marker within."""
-    result: list[Patch] = []
-    for patch in sorted(patches, key=lambda patch: (patch.start, -patch.end)):
-        end = result[-1].end if result else 0
-        if patch.start >= end:
-            result.append(patch)
-        elif patch.end > end:
-            last = result.pop()
-            result.append(Patch(last.start, last.data + patch.data[end - patch.start :]))
-    return result
 
 
 def _reason(request: ForgetRequest) -> str:
