@@ -15,20 +15,28 @@ from click.testing import CliRunner
 from hansard.cli import completion
 from hansard.cli.app import hansard
 
-from .conftest import OTHER, SESSION, Run, said, write_log
+from .conftest import OTHER, SESSION, Run, runner, said, write_log, write_small_history
 
 BRANCH = "$(touch${IFS}harm)"
 
 
-@pytest.fixture
-def asked(run: Run, root: Path, tmp_path: Path) -> dict[str, str]:
-    """The environment of a shell that asks, after a sync."""
-    third = "33333333-cccc-4ccc-8ccc-333333333333"
+@pytest.fixture(scope="session")
+def tagged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three sessions in `claude`, one of them tagged, and their store in `store`; both read only."""
+    place = tmp_path_factory.mktemp("completion")
+    root, third = write_small_history(place / "claude"), "33333333-cccc-4ccc-8ccc-333333333333"
     lines = [said(1, "Title,\x1b[31m with\ttab\nand lines", session=third) | {"gitBranch": BRANCH}]
     write_log(root, third, [*lines, said(2, "Done.", role="assistant", session=third)])
+    run = runner(root, place / "store")
     run("sync")
     run("tag", SESSION, "infra")
-    return {**os.environ, "HANSARD_HOME": str(tmp_path / "store"), "CLAUDE_CONFIG_DIR": str(root)}
+    return place
+
+
+@pytest.fixture
+def asked(tagged: Path) -> dict[str, str]:
+    """The environment of a shell that asks."""
+    return {**os.environ, "HANSARD_HOME": str(tagged / "store"), "CLAUDE_CONFIG_DIR": str(tagged / "claude")}
 
 
 def complete(asked: dict[str, str], line: str, shell: str = "bash") -> list[str]:
@@ -88,8 +96,11 @@ def test_what_a_shell_would_run_is_never_offered(asked: dict[str, str]) -> None:
 
 
 def test_nothing_is_synced_or_made(asked: dict[str, str], root: Path, tmp_path: Path) -> None:
+    asked["CLAUDE_CONFIG_DIR"] = str(root)
     late = "44444444-dddd-4ddd-8ddd-444444444444"
     write_log(root, late, [said(1, "Later.", session=late)])
+    shutil.copytree(asked["HANSARD_HOME"], tmp_path / "store")
+    asked["HANSARD_HOME"] = str(tmp_path / "store")
     assert complete(asked, "hansard show 4") == []
     asked["HANSARD_HOME"] = str(tmp_path / "nothing")
     assert complete(asked, "hansard show 1") == []
