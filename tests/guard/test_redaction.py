@@ -132,6 +132,7 @@ HARMLESS = [
     "127.0.0.1:5432:5432 and db:5432:shop:app",
     "Passwort: vergessen? Mot de passe : 8 caractères au moins",
     "secret: 'arn:aws:secretsmanager:eu-west-1:210987654321:secret:shop-db-Ab12Cd'",
+    "x={number:!0,password:!0,range:!0,search:!0,week:!0};function or(e){}",
     "if (password=null,list.at(-1)!=r.passwordVerification2)",
     "",
 ]

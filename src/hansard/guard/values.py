@@ -124,11 +124,11 @@ def setting(text: str, name: int, start: int) -> tuple[Value, bool] | None:
     if head is not None and is_line:
         end = _before_quote(text, start, end, len(head["escaped"] or ""))
     next_one = _NEXT_OF_CONNECTION.search(text, start, end)
-    is_connection = next_one is not None or kind == "connection"
+    is_connection = kind == "connection" or (next_one is not None and next_one[0][-1] == "=")
     following = next_one if is_line or is_connection else _NEXT_SETTING.search(text, start, end)
     if following is not None:
         end = following.start()
-    if next_one is None:
+    if not is_connection or next_one is None:
         end = start + len(_without_trailing(text[start:end], _SEPARATORS if is_line or is_connection else _TRAILING))
     value = _value(text, start, end)
     return None if value is None else (value, is_line or is_connection)
