@@ -47,6 +47,8 @@ def test_controls_are_seen_and_turned_text_is_named() -> None:
     assert visible("a\x00b\x1b[0m\x7f\r\nc\td") == "a␀b␛[0m␡\nc\td"
     assert visible("x\u202eexe.gpj\u2066") == "x⟨U+202E⟩exe.gpj⟨U+2066⟩"
     assert visible("a\U000e0041") == "a⟨U+E0041⟩"
+    scotland = "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f"
+    assert visible(f"{scotland}\U000e0041") == f"{scotland}⟨U+E0041⟩"
     assert "if ⟨U+202E⟩ }<" in part_html(Console("if \u202e }"))
     assert ">⟨U+2066⟩x<" in part_html(Console("\x1b[31m\u2066x\x1b[0m"))
     assert visible("\u200e雨\u200f \ud800 \x85") == "雨 \ufffd \n"

@@ -245,7 +245,8 @@ class Finder:
 
 def block_ids(reader: Reader, docs: Collection[int]) -> dict[int, int]:
     """The ids of the blocks whose texts have these rowids."""
-    return dict(reader.rows(_BLOCKS, (json.dumps(list(docs)),)))
+    # Without any there may be no full text yet.
+    return dict(reader.rows(_BLOCKS, (json.dumps(list(docs)),))) if docs else {}
 
 
 def count_blocks(reader: Reader) -> int:

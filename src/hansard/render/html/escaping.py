@@ -7,7 +7,10 @@ import re
 from collections.abc import Sequence
 
 # C0 except tab and newline, DEL, C1, bidirectional controls, lone surrogates, tags: invisible letters that models read.
+# After a black flag a few tags are a flag: those of Scotland, England, ...
+_FLAG = "\U0001f3f4[\U000e0030-\U000e007a]{1,6}\U000e007f"
 _ODD = re.compile(
+    f"{_FLAG}|"
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _CONTROLS = bytes([*range(9), *range(11, 32), 127])
@@ -32,6 +35,8 @@ def visible(text: str) -> str:
 
 def _picture(match: re.Match[str]) -> str:
     character = match[0]
+    if len(character) > 1:
+        return character
     code = ord(character)
     if code < 0x20:
         return chr(0x2400 + code)
