@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from hansard.guard.detection import Detector, detector
 from hansard.guard.redaction import Redactor, fingerprint
+from hansard.secrets.masking import Masker
 
 KEY = b"key"
 MODES = {
@@ -153,6 +154,20 @@ def test_every_sign_in_base64(syntax: str, mode: str) -> None:
                 encoded = base64.b64encode(line.encode()).decode()
                 wrong.append(check(MODES[mode], f"data: {encoded}", value))
     assert not any(wrong), [one for one in wrong if one]
+
+
+@pytest.mark.parametrize("syntax", SYNTAXES)
+def test_nothing_is_left_in_scrubbed_lines(syntax: str) -> None:
+    """Lines of transcripts keep their length and stay JSON."""
+    for sign in SIGNS:
+        value = values(sign)[0]
+        if line := written(syntax, value):
+            for name in ("in a transcript", "in JSON in a transcript"):
+                data = FORMS[name](line).encode()
+                masked = Masker(Detector(None).find, KEY).data(data)
+                assert masked.secrets == {fingerprint(KEY, value)}
+                assert len(masked.data) == len(data)
+                assert not left_of(str(json.loads(masked.data)), value)
 
 
 KEY_SYNTAXES: dict[str, tuple[Write, str]] = {
