@@ -64,7 +64,7 @@ NAMING = {
     "record/schema.py": "the same",
     "render/format.py": "the client that is not mentioned for its sessions",
     "render/otlp.py": "names of models",
-    "sql/views.py": "an example in the description of a column",
+    "sql/session_views.py": "an example in the description of a column",
 }
 """Modules outside of the clients' folders that name a client, its directory or the ids of its calls, and why."""
 

@@ -165,7 +165,7 @@ def test_sql_is_bounded(ask: Call) -> None:
     assert len(wide["rows"]) == 1
     assert "too big" in ask("sql", query="SELECT zeroblob(20000000)")["error"]
     assert "larger than 16 MiB" in ask("sql", query="SELECT printf('%.*c', 10000000, 'x') FROM messages")["error"]
-    assert "not allowed" in ask("sql", query="ATTACH 'x' AS y")["error"]
+    assert "not authorized" in ask("sql", query="ATTACH 'x' AS y")["error"]
 
 
 def test_the_first_answer_says_that_the_history_was_never_searched(

@@ -19,7 +19,13 @@ from hansard.team.store import Team
 from hansard.team.views import VIEWS_SQL
 from tests.team.conftest import Place, push, write_session
 
-MADE_BY = {1: "c32311d2147c98fd", 2: "c1ed1ba07518992d", 3: "711560a6cac4243f", 4: "c64e3cb9ea9aac54"}
+MADE_BY = {
+    1: "c32311d2147c98fd",
+    2: "c1ed1ba07518992d",
+    3: "711560a6cac4243f",
+    4: "c64e3cb9ea9aac54",
+    5: "8bb3fe389c0f9863",
+}
 """For each version a digest of all it makes: a change of tables, views, functions or policies is a new version."""
 
 

@@ -17,7 +17,7 @@ from hansard.team.search_sql import LEXEMES, SEARCH_FUNCTIONS
 from hansard.team.texts import TEXTS
 from hansard.team.views import VIEWS_SQL
 
-VERSION = 4
+VERSION = 5
 TYPES = {
     Type.TEXT: 'text COLLATE "C"',  # compared byte by byte, as SQLite does
     Type.INTEGER: "bigint",

@@ -257,6 +257,7 @@ def _block(place: Place, row: Any) -> TextBlock:
         is_current=is_current,
         is_copy=is_copy,
         log_kind=log_kind or "",
+        is_shown=is_current and log_kind in ("main", "agent", "log"),
     )
 
 
