@@ -7,7 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # `typing` takes longer to import than Python to start
 if TYPE_CHECKING:
-    from hansard.engine import Hansard, open  # noqa: A004 - `hansard.open()` is the library's door
+    from hansard.engine import Hansard, open  # noqa: A004 - `hansard.open()` is the library's entry point
     from hansard.lake.store import Lake
     from hansard.team.store import Team
 
@@ -24,7 +24,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name from its room when it is first asked for (PEP 562)."""
+    """Import a public name from its module on first use (PEP 562)."""
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,7 +12,7 @@ _Value = TypeVar("_Value")
 
 
 class LruCache(Generic[_Value]):
-    """The values used last, at most so many; those made in less than `worth` seconds are not kept."""
+    """The values used last, up to a limit; those made in less than `worth` seconds are not kept."""
 
     def __init__(self, most: int, worth: float = 0.0) -> None:
         self._most = most

@@ -59,7 +59,7 @@ def python_implementation() -> str:
 
 
 def _later(module: str, name: str) -> Callable[..., object]:
-    """A function that imports the one it stands for when it is called."""
+    """A function that imports the real one when it is called."""
 
     def call(*values: object, **named: object) -> object:
         return getattr(import_module(module), name)(*values, **named)

@@ -105,7 +105,7 @@ def release(value: _T, redact: Redact) -> _T:
 
 
 def _release_with(value: Any, redact: Redact, before: str, after: str) -> Any:
-    """Release a value that stands between two texts."""
+    """Release a value between two texts."""
     if isinstance(value, (str, bytes)) or (many := getattr(redact, "many", None)) is None:
         return _release(value, redact, None)
     texts = list(_texts(value))

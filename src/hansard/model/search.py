@@ -227,6 +227,6 @@ class Recollection(Struct, frozen=True):
     missing: tuple[str, ...]  # of these the ones that no passage has
     sessions: tuple[RecalledSession, ...]
     left_out: tuple[tuple[str, str], ...]  # id and title of further sessions with matches, best first
-    is_cut: bool  # there are so many matches that better ones may be among those not looked at
+    is_cut: bool  # better matches may be among those not looked at
     confidence: float  # the share of the question's words in the best passage, by their rarity, up to 1
     took_ms: float

@@ -239,7 +239,7 @@ def source_step(file_id: int, place: str) -> tuple[str, str]:
 
 
 def vacant_step(folder: str, levels: int) -> tuple[str, str]:
-    """Remove a folder, and up to so many with those around it, as long as they are empty."""
+    """Remove a folder and its parents up to a limit, as long as they are empty."""
     return VACANT_STEP, f"{levels}:{folder}"
 
 

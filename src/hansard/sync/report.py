@@ -75,7 +75,7 @@ class ProgressReporter:
         self._noted = time.perf_counter()
 
     def begin(self, phase: str, *, files: int, size: int) -> None:
-        """Begin a phase of so many files and bytes."""
+        """Begin a phase with this number of files and bytes."""
         progress = self.progress
         progress.phase, progress.files_total, progress.bytes_total = phase, files, size
         progress.files = progress.bytes = 0

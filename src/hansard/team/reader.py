@@ -16,7 +16,7 @@ class TeamReader(Reader):
     """Runs SELECTs that SQLite and PostgreSQL understand alike; `?` is a value."""
 
     def __init__(self, database: Database, *, looks_up: bool = False, seconds: int = 0) -> None:
-        """For statements that read many rows, or look some up; each may take so many seconds."""
+        """For statements that read many rows, or look some up; each has a time limit in seconds."""
         super().__init__("")
         self._database = database
         # Without statistics the planner cannot know which: it would join millions of rows one by one, or read all for a few.

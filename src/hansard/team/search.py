@@ -144,7 +144,7 @@ class TeamSearch:
         )
 
     def facets(self, most: int) -> Facets:
-        """Counts of the newest matches, at most so many."""
+        """Counts of the newest matches, up to a limit."""
         places, total = self.matches.places(None, 0, most)
         return _count_facets(self._reader, places, self._request.zone, truncated=total > len(places))
 

@@ -41,7 +41,7 @@ CREATE FUNCTION text_worth(kind text, is_aside boolean, at timestamptz, prior fl
         ELSE CASE kind {_WEIGHT} ELSE 0 END * CASE WHEN is_aside THEN prior[4] ELSE 1 END
             * (1 - prior[2] * (1 - exp(-prior[3] * greatest(0, prior[1] - coalesce(extract(epoch FROM at)::float8, 0))))) END
 $$;
--- Whether a row has all of several phrases, with at most so many words between the first and the last.
+-- Whether a row has all of several phrases, with a limited number of words between the first and the last.
 CREATE FUNCTION is_near(words text, phrases text[], distance bigint) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     WITH found AS (
         SELECT p.number, o.place, cardinality(p.tokens) AS size

@@ -211,7 +211,7 @@ def _note(leg: TextLeg | None, typed: str, rows: Sequence[Spelling], asked: str,
 
 
 def _near(words: list[str], distance: int) -> Condition:
-    """Words with at most so many others between the first and the last."""
+    """Words with a limited number of others between the first and the last."""
     exact = Condition("is_near(t.words, ?::text[], ?)", (words, distance))
     orders = list(permutations(map(re.escape, words))) if len(words) <= _MOST_NEAR else []
     if len(orders) * distance > _MOST_STATES or distance > _MOST_REPEATED or not orders:

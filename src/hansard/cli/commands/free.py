@@ -1,4 +1,4 @@
-"""`hansard free`: room on the disk, from files that the record has byte for byte."""
+"""`hansard free`: free disk space by removing files that the record has byte for byte."""
 
 from __future__ import annotations
 

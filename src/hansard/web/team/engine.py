@@ -72,7 +72,7 @@ class TeamEngine:
         return self._team.state(), *(self.narrowed.get(name) for name in NARROWING)
 
     def revision(self) -> int:
-        """Always the same: pages of a team are not told of news."""
+        """Always the same: pages of a team get no events."""
         return 0
 
     def status(self) -> TeamStatus:
