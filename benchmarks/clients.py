@@ -6,7 +6,6 @@ The histories are small: each is repeated, with other ids, until it has a useful
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import sqlite3
@@ -16,7 +15,8 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-from benchmarks.measure import PROJECT, Failed, child, environment, run
+from benchmarks.data import unpack_corpus
+from benchmarks.measure import Failed, child, environment, run
 from benchmarks.table import Figure
 
 TITLE = "clients: real histories of each, repeated"
@@ -35,7 +35,7 @@ Tell = Callable[[str], None]
 
 def figures(scratch: Path, runs: int, tell: Tell) -> Iterator[Figure]:
     """The speed of a cold sync in MB/s, that of orjson, and how many times as much CPU time the sync takes."""
-    corpus = _corpus(scratch)
+    corpus = unpack_corpus(scratch, "agents") / "agents"
     env = environment(scratch / "home")
     for client, write in _WRITERS.items():
         root, store = scratch / "clients" / client / _root_name(client), scratch / "store"
@@ -63,20 +63,6 @@ def figures(scratch: Path, runs: int, tell: Tell) -> Iterator[Figure]:
         yield Figure("  orjson over the same bytes", tuple(size / seconds / _MB for seconds in floors), "MB/s")
         ratios = [(used or seconds) / floor for used, seconds, floor in zip(cpu, took, floors, strict=True)]
         yield Figure("  CPU time of the cold sync / orjson", tuple(ratios), "x")
-
-
-def _corpus(scratch: Path) -> Path:
-    given = os.environ.get("HANSARD_CORPUS")
-    packed = (Path(given) if given else PROJECT.parent / "shared" / "corpus") / "agents.tar.zst"
-    if not packed.exists():
-        raise Failed(f"skipped: {packed.name} not found (HANSARD_CORPUS names its folder)")
-    target = scratch / "agents"
-    if not target.exists():
-        fresh = scratch / "agents.new"
-        shutil.rmtree(fresh, ignore_errors=True)
-        run(child("unpack", packed, fresh), environment(scratch / "home"))
-        fresh.rename(target)
-    return target / "agents"
 
 
 def _root_name(client: str) -> str:

@@ -36,14 +36,19 @@ class DataSet:
 
 
 def public(scratch: Path) -> Path:
-    """Unpack the public transcripts, once; they lie beside the project or in $HANSARD_CORPUS."""
+    """The public transcripts."""
+    return unpack_corpus(scratch, "public")
+
+
+def unpack_corpus(scratch: Path, name: str) -> Path:
+    """Unpack real histories, once, from beside the project or $HANSARD_CORPUS."""
     given = os.environ.get("HANSARD_CORPUS")
-    packed = (Path(given) if given else PROJECT.parent / "shared" / "corpus") / "public.tar.zst"
+    packed = (Path(given) if given else PROJECT.parent / "shared" / "corpus") / f"{name}.tar.zst"
     if not packed.exists():
-        raise Failed(f"skipped: there is no {packed.name} (HANSARD_CORPUS names the folder it lies in)")
-    target = scratch / "public"
+        raise Failed(f"skipped: {packed.name} not found (HANSARD_CORPUS names its folder)")
+    target = scratch / name
     if not target.exists():
-        fresh = scratch / "public.new"
+        fresh = scratch / f"{name}.new"
         shutil.rmtree(fresh, ignore_errors=True)
         run(child("unpack", packed, fresh), environment(scratch / "home"))
         fresh.rename(target)
