@@ -174,7 +174,7 @@ def head_values(h: Hansard, session: Session, zone: tzinfo) -> dict[str, Any]:
         "session": session,
         "generations": _other_generations(h, session),
         "transcripts": [(log, count) for log, count in h.other_transcripts(session.session_id) if count]
-        if session.transcripts > session.agents + 1
+        if session.transcripts > 1
         else [],
         "span": span(started, ended, zone) if started and ended else "",
         "lasted": elapsed_and_active(ended - started, h.active_time(session.session_id))
