@@ -441,8 +441,10 @@ class Hansard(RepositoryMethods, CustodyMethods):
 
     def doctor(self) -> model.health.Diagnosis:
         """The store's health, permissions, issues and drift."""
-        others = ["secrets.db"] if hansard.secrets.counts.is_damaged(self.home) else []
-        return hansard.query.diagnosis.diagnose(self.reader, self._record_or_none(), self.home, self.roots, others)
+        is_damaged = hansard.secrets.counts.is_damaged(self.home)
+        return hansard.query.diagnosis.diagnose(
+            self.reader, self._record_or_none(), self.home, self.roots, secrets_damaged=is_damaged
+        )
 
     def issues(self) -> tuple[model.files.IssueKind, ...]:
         """Unreadable data by kind, with examples: a fast part of `doctor`."""

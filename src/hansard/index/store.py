@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 _APPLICATION_ID = 0x48416E78  # "HAnx"
 
 
+REBUILD = "hansard rebuild"
+"""The command that makes the indexes again."""
+
+
 def discard(path: str) -> None:
     """Remove a disposable database and its journals.
 
@@ -33,21 +37,20 @@ def discard(path: str) -> None:
 class IndexDamaged(StoreCorrupt):
     """A disposable database is damaged; the holder of the sync lock may discard it and make it again."""
 
-    def __init__(self, path: str, reason: object) -> None:
-        command = "secrets scan" if path.endswith("secrets.db") else "rebuild"
-        super().__init__(f"{path} is damaged ({reason}); it can be rebuilt from the record: run `hansard {command}`")
+    def __init__(self, path: str, reason: object, repair: str = REBUILD) -> None:
+        super().__init__(f"{path} is damaged ({reason}); it can be rebuilt from the record: run `{repair}`")
         self.path = path
 
 
 @contextlib.contextmanager
-def telling(path: str) -> Iterator[None]:
+def telling(path: str, repair: str = REBUILD) -> Iterator[None]:
     """Turn errors of SQLite and the file system about a disposable database into errors that say what to do."""
     try:
         yield
     except apsw.Error as error:
         if is_index_damage(error):
-            raise IndexDamaged(path, error) from error
-        translated = store_error(error, path, lambda reason: IndexDamaged(path, reason))
+            raise IndexDamaged(path, error, repair) from error
+        translated = store_error(error, path, lambda reason: IndexDamaged(path, reason, repair))
         if translated is error:
             raise
         raise translated from error

@@ -28,12 +28,9 @@ _SAMPLE = 256  # chunks of 256 KiB; takes a fraction of a second
 
 
 def diagnose(
-    reader: Reader, record: Record | None, home: str, roots: Sequence[Root], others: Sequence[str] = ()
+    reader: Reader, record: Record | None, home: str, roots: Sequence[Root], *, secrets_damaged: bool
 ) -> Diagnosis:
-    """Check the store's health, the permissions of store and sources, the issues, and what newer clients write.
-
-    `others` are further databases that are damaged, and made again by a scan for secrets.
-    """
+    """Check the store's health, the permissions of store and sources, the issues, and what newer clients write."""
     findings: list[Finding] = []
     if record is None:
         findings.append(Finding("note", "record", "not created yet: run `hansard sync`"))
@@ -44,7 +41,8 @@ def diagnose(
     checked = {name: check_pages(home, name) for name in ("index.db", "text.db")}
     damaged = [name for name, pages in checked.items() if is_damaged(home, name, words_only=pages is not None)]
     findings += [Finding("error", "index", f"{name} is damaged: run `hansard rebuild`") for name in damaged]
-    findings += [Finding("error", "secrets", f"{name} is damaged: run `hansard secrets scan`") for name in others]
+    if secrets_damaged:
+        findings.append(Finding("error", "secrets", "secrets.db is damaged: run `hansard secrets scan`"))
     if behind or dirty:
         findings.append(Finding("note", "index", "a sync did not finish: the next one continues it"))
     elif not damaged:

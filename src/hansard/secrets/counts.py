@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.index.store import IndexDamaged, telling
 from hansard.model.secrets import OPEN
-from hansard.secrets.store import FILE, LOG, NAME, REMARK, open_findings
+from hansard.secrets.store import FILE, LOG, NAME, REMARK, SCAN, open_findings
 from hansard.storage.sqlite import to_json
 
 if TYPE_CHECKING:
@@ -89,5 +89,5 @@ def _ask(home: str, sql: str) -> list[Any]:
     db = open_findings(home)
     if db is None:
         return []
-    with closing(db), telling(os.path.join(home, NAME)):
+    with closing(db), telling(os.path.join(home, NAME), SCAN):
         return db.execute(sql).fetchall()

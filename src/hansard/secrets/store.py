@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 NAME = "secrets.db"
 VERSION = 1
+SCAN = "hansard secrets scan"
+"""The command that makes the findings again."""
 LOG, FILE, NAMED, REMARK = "log", "file", "name", "remark"
 
 TABLES = """\
@@ -191,7 +193,7 @@ def open_findings(home: str) -> apsw.Connection | None:
     path = os.path.join(home, NAME)
     if not os.path.exists(path):
         return None
-    with telling(path):
+    with telling(path, SCAN):
         db = connect_readonly(path, lambda db: db.set_busy_timeout(2000))
         if db.pragma("user_version") != VERSION:
             db.close()
