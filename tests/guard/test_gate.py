@@ -251,7 +251,7 @@ def test_no_method_is_forgotten() -> None:
         "active_time", "activity_by_period", "at_once", "blame", "blame_commit", "blocks", "budgets", "cleanup_days", "cleanup_periods", "close",
         "close_unshared", "commits", "count", "coverage", "current", "decided_secrets", "export", "find_commit", "find_transcript", "git_note", "handoff_directory", "has_text", "import_file",
         "build_lake", "known_roots", "listed_call", "live", "move", "moves", "other_transcripts", "plan_copy", "plan_move", "plan_restore", "plan_resume", "price_data", "push_lake", "push_team", "rates",
-        "read_generation", "read_other", "rebuild", "reconcile", "reconstruct", "record", "reader", "rename", "restore", "revision", "salvage",
+        "read_generation", "read_transcript", "rebuild", "reconcile", "reconstruct", "record", "reader", "rename", "restore", "revision", "salvage",
         "allow", "apply_retention", "forget", "free", "hold", "plan_undo_free", "receipts", "resolve_secret", "scan_secrets", "scrub", "secret_counts",
         "session_counts", "state", "sync", "sync_progress", "tag", "transcript_size", "undo_move", "undo_session", "unnote", "unproven_from",
         "unsearched_bytes", "update_prices", "verify", "watch", "write_session", "write_sql_snapshot", "written_sessions",

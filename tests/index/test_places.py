@@ -1,4 +1,4 @@
-"""The numbers of texts in the full text, and the blocks they lead to."""
+"""Text numbers in the full text, and the blocks they map to."""
 
 from __future__ import annotations
 

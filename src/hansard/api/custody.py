@@ -164,13 +164,13 @@ class CustodyMethods(SessionMethods):
         hansard.query.transcripts.read_generation(self.reader, self.session(name).session_id, generation)
 
     def other_transcripts(self, name: str) -> list[tuple[model.files.Transcript, int]]:
-        """The transcripts of a session beside the one it is read from, with how many messages only each of them has."""
+        """A session's transcripts besides the one that is shown, each with the number of messages only it has."""
         found = hansard.query.transcripts.other_transcripts(self.reader, self.session(name).session_id)
         return [(log, messages) for _, log, messages in found]
 
-    def read_other(self, name: str, path: str) -> None:
+    def read_transcript(self, name: str, path: str) -> None:
         """Make this engine read another of a session's transcripts; use it for nothing else."""
-        hansard.query.transcripts.read_other(self.reader, self.session(name).session_id, path)
+        hansard.query.transcripts.read_transcript(self.reader, self.session(name).session_id, path)
 
     @verbatim("cat")
     def cat(self, name: str, *, generation: int | None = None) -> Iterator[bytes]:

@@ -36,9 +36,8 @@ class Rule(NamedTuple):
     is_token: bool = True  # its prefix is distinctive: also found when a line break splits it
     before: int = 0
     confidence: Confidence = "high"
-    value: Callable[[re.Match[str]], Value | None] | None = (
-        None  # what a match leads to, if it is not the secret itself
-    )
+    value: Callable[[re.Match[str]], Value | None] | None = None
+    """Finds the secret from a match; without it the match is the secret."""
 
 
 _PASSWORD = r"password|passwd|passphrase|pwd"  # noqa: S105 - names, not values

@@ -9,7 +9,7 @@ from msgspec import Struct
 from hansard.model.fields import Timestamp
 from hansard.model.tools import ToolKind
 
-UNWRITTEN = ("speaker", "tool_kind", "is_in_thread", "is_in_other")
+UNWRITTEN = ("speaker", "tool_kind", "is_in_thread", "is_in_other_transcript")
 """Fields of a hit that renderers need and JSON omits."""
 
 
@@ -47,7 +47,7 @@ class Hit(Struct, frozen=True):
     speaker: str = ""  # what its client calls the model
     tool_kind: ToolKind = "other"
     is_in_thread: bool = False  # titles may be in another session's file, and outputs in files of their own
-    is_in_other: bool = False  # in another transcript of the session than the one it is read from
+    is_in_other_transcript: bool = False  # in another transcript of the session than the one it is read from
 
     def as_plain(self) -> dict[str, Any]:
         """One object, without the fields only renderers need."""

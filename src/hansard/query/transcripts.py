@@ -87,7 +87,7 @@ def read_generation(reader: Reader, session_id: str, generation: int) -> None:
     _read_instead(reader, find_transcript(reader, session_id, generation)[0])
 
 
-def read_other(reader: Reader, session_id: str, path: str) -> None:
+def read_transcript(reader: Reader, session_id: str, path: str) -> None:
     """Make another of a session's transcripts, by its path or the end of it, the main one for all further queries of this reader."""
     others = [(id_, log) for id_, log, _ in other_transcripts(reader, session_id)]
     end = "/" + path.replace("\\", "/").lstrip("/")
@@ -101,7 +101,7 @@ def read_other(reader: Reader, session_id: str, path: str) -> None:
 
 
 def other_transcripts(reader: Reader, session_id: str) -> list[tuple[int, Transcript, int]]:
-    """The transcripts of a session beside the one it is read from, with their ids, and how many messages only each of them has.
+    """A session's transcripts besides the one that is shown: id, transcript, and the number of messages the shown one lacks.
 
     A session has several after a copy of its file was resumed, as on another machine whose folders are synced.
     """

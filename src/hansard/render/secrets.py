@@ -116,7 +116,7 @@ def kind_words(place: SecretPlace) -> str:
 
 
 def unsearched_words(count: int) -> str:
-    """What redaction may miss in a store of which so many bytes were never searched for secrets."""
+    """Warn that redaction may miss secrets in a store with this many unscanned bytes."""
     return (
         f"{size(count)} of the history were never searched for secrets: parts of one that is split over texts, and passwords"
         " without the words that name them, may be shown although redaction is on. Run `hansard secrets scan`"

@@ -437,7 +437,7 @@ class ItemBuilder:
         )
 
     def _inside(self, agent_id: str) -> DisplayThread | None:
-        """The thread of a subagent to show at its call; None if there is none, or it is already being shown."""
+        """The subagent thread to show under its call; None if it is missing or already being shown."""
         context = self._context
         if agent_id in context.open or len(context.open) >= _DEEPEST:
             return None

@@ -65,7 +65,7 @@ def place_of(hit: Hit, q: str = "") -> str:
         return place("/prompts", q=hit.snippet[:80].replace('"', " "))
     if hit.is_in_thread:
         return session_place(hit.session_id, hit.offset, hit.agent_id or "", q)
-    if hit.is_in_other:
+    if hit.is_in_other_transcript:
         return place(f"{session_place(hit.session_id)}/raw", transcript=hit.transcript, offset=str(hit.offset))
     return session_place(hit.session_id)
 

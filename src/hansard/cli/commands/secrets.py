@@ -169,7 +169,7 @@ def _lines(cli: Context, report: SecretReport, value: str) -> Iterator[str]:
 @click.option("--note", "why", default="", metavar="TEXT", help="Why.")
 @reads
 def resolve(cli: Context, secret: str, state: str, why: str) -> None:
-    """Note a decision about a secret. A false alarm is no longer redacted.
+    """Record a decision about a secret. False alarms are not redacted.
 
     Examples:
       hansard secrets resolve 3f2a91c0 rotated --note 'new key since Monday'

@@ -110,7 +110,7 @@ def show(cli: Context, request: ShowRequest) -> None:
     with cli.reading() as h:
         found = h.session(session)
         if request.transcript is not None:
-            h.read_other(found.session_id, request.transcript)
+            h.read_transcript(found.session_id, request.transcript)
             found = h.session(found.session_id)
         else:
             _choose_generation(h, found, request.generation)

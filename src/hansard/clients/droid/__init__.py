@@ -98,7 +98,7 @@ class Droid(ImportedClient):
 
 
 def _session_of(log: bytes) -> str:
-    """The id that a log begins with; empty if it is no log."""
+    """The session id in the first record of a log; empty if the file is not a log."""
     try:
         start = decode_object(log.lstrip().partition(b"\n")[0])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -14,6 +14,7 @@ EXAMPLES = (
     " monday, last monday, this week, last month"
 )
 # Patterns are compiled on first use: every command pays for start-up.
+_EDGE_YEARS = ("0000", "0001", "9999")  # representable in some time zones only
 _BACK = r"-?(\d{1,6})[ -]?(h|d|w|m|y|hours?|days?|weeks?|months?|years?)(?:[ -]ago)?"
 _SPAN = r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?"
 _WEEK = r"(\d{4})-w(\d{2})"
@@ -60,11 +61,7 @@ def parse_span(text: str, now: datetime, zone: tzinfo | None = None, *, whole: b
             moment = _in_zone(datetime.fromisoformat(wanted.upper()), zone)
             return Span(moment, moment)
     except (ValueError, OverflowError, OSError) as error:
-        if isinstance(error, OverflowError) or wanted[:4] in (
-            "0000",
-            "0001",
-            "9999",
-        ):  # representable in some time zones only
+        if isinstance(error, OverflowError) or wanted[:4] in _EDGE_YEARS:
             raise UsageError(f"date {text!r} is out of range: use one of the years 2 to 9998") from None
     raise UsageError(f"invalid date {text!r}; use for example {EXAMPLES}")
 

@@ -89,7 +89,7 @@ def hit_fields(
         "speaker": client.speaker if client is not None else "",
         "tool_kind": client.tool_kind(block.tool) if client is not None and block.tool else "other",
         "is_in_thread": block.kind != "title" and block.is_shown,
-        "is_in_other": block.kind != "title"
+        "is_in_other_transcript": block.kind != "title"
         and block.is_current
         and block.log_kind in ("main", "log")
         and not block.is_shown,

@@ -147,9 +147,9 @@ def _opening(hit: Hit) -> str:
     parts = ["hansard show", _quoted(short_id(hit.session_id))]
     if hit.agent_id:
         parts.append(f"--agent {_quoted(hit.agent_id[:8] if _RANDOM.fullmatch(hit.agent_id) else hit.agent_id)}")
-    if hit.is_in_other:
+    if hit.is_in_other_transcript:
         parts.append(f"--transcript {_quoted(hit.transcript)}")
-    if hit.is_in_thread or hit.is_in_other:
+    if hit.is_in_thread or hit.is_in_other_transcript:
         parts.append(f"--at {hit.offset}")
     return " ".join(parts)
 

@@ -92,7 +92,7 @@ def show(h: Hansard, request: Request, chosen: ReportPage[ExplainPageRequest]) -
 
 
 def _without_usage(h: Hansard, target: str | None, by: Sequence[str], key: Sequence[str | None]) -> Session | None:
-    """The session whose explanation was asked for in vain, if it is one."""
+    """The session that the request names, if it names one."""
     name = target if not by else key[0] if tuple(by) == ("session",) and len(key) == 1 else None
     try:
         return None if name is None else h.session(name)
