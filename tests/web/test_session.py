@@ -507,11 +507,13 @@ def test_the_head_has_the_active_and_the_elapsed_time(demo: Site, client: httpx.
 def test_a_second_transcript_of_a_session_is_named_and_its_hits_open_its_lines(tmp_path: Path) -> None:
     tree = making.Tree(tmp_path / "claude", tmp_path / "home")
     first = user(A, "u1", "look")
-    tree.write(main_path(A), [first, user(A, "u2", "more", 2, "u1"), user(A, "u3", "and more", 3, "u2")])
+    aside = {**user(A, "s1", "Look aside.", 2), "isSidechain": True}  # a subagent inside the file
+    tree.write(main_path(A), [first, aside, user(A, "u2", "more", 2, "u1"), user(A, "u3", "and more", 3, "u2")])
     other = f"projects/-other/{A}.jsonl"
     tree.write(other, [first, user(A, "u9", "walrus", 4, "u1")])
     with hansard.open(tree.home, [tree.config]) as h:
         h.sync()
+        assert h.session(A).agents == 1
     with site(tree.home, tree.config) as running, running.client() as client:
         shown, found = asked(client, f"/sessions/{A}"), client.get("/search", params={"q": "walrus"}).text
         (place,) = (unescape(href) for href in re.findall(r'data-row>\s*<a href="([^"]+)"', found))

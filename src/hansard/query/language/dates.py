@@ -13,8 +13,8 @@ EXAMPLES = (
     "2026-05-01, 20260501, 2026-W18, 2026-05, 2026, 2026-05-01T14:30, 24h, 7d, 2w, 3m (months), 1y, 3 days ago, today, yesterday,"
     " monday, last monday, this week, last month"
 )
-# Patterns are compiled on first use: every command pays for start-up.
 _EDGE_YEARS = ("0000", "0001", "9999")  # representable in some time zones only
+# Patterns are compiled on first use: every command pays for start-up.
 _BACK = r"-?(\d{1,6})[ -]?(h|d|w|m|y|hours?|days?|weeks?|months?|years?)(?:[ -]ago)?"
 _SPAN = r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?"
 _WEEK = r"(\d{4})-w(\d{2})"
